@@ -38,8 +38,9 @@ export function findDocumentProblems(root: string): string[] {
   return problems;
 }
 
+/** What has a letter or a digit; the lines of tables and other signs are none. */
 function countWords(text: string): number {
-  return text.split(/\s+/).filter((word) => word !== '').length;
+  return text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
 }
 
 /** Paragraphs, list items and cells of tables. */

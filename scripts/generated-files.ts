@@ -60,8 +60,8 @@ function fieldsPage(): string {
   return [
     '# Fields',
     '',
-    'The columns of `mcp_traces`. A column is read from the first of its attributes that is set. Generated from',
-    '`src/base/fields.ts` by `npm run generate`; do not edit.',
+    'The columns of `mcp_traces`. A column is read from `observatory.<field>`, else from the first of the attributes',
+    'named here that is set. Generated from `src/base/fields.ts` by `npm run generate`; do not edit.',
     '',
     tableLine(['Field', 'Type', 'Purpose', 'Read from']),
     '|---|---|---|---|',
@@ -76,9 +76,9 @@ function readFrom(field: FieldDefinition): string {
     case 'span':
       return 'the span';
     case 'resource':
-      return `\`observatory.${field.column}\`, resource ${names}`;
+      return `resource ${names}`;
     case 'attribute':
-      return [`\`observatory.${field.column}\``, names].filter((text) => text !== '').join(', ');
+      return names;
   }
 }
 

@@ -29,6 +29,34 @@ test('input, output and cached tokens cost what the provider published', () => {
   near(cost({ model: 'gpt-4o-2024-08-06', provider: 'openai', usage: cached }), 0.025 + 0.1125 + 0.02);
 });
 
+test('the models that the specification names have a price', () => {
+  const models = {
+    openai: ['gpt-4o', 'gpt-4o-mini', 'gpt-4-turbo', 'gpt-3.5-turbo'],
+    anthropic: [
+      'claude-opus-4-0',
+      'claude-sonnet-4-0',
+      'claude-3-7-sonnet-20250219',
+      'claude-3-5-sonnet-20241022',
+      'claude-3-opus-20240229',
+      'claude-3-sonnet-20240229',
+      'claude-3-haiku-20240307',
+    ],
+    'gcp.gemini': [
+      'gemini-2.5-pro',
+      'gemini-2.5-flash',
+      'gemini-2.0-flash',
+      'gemini-1.5-pro',
+      'gemini-1.5-flash',
+    ],
+  };
+  for (const [provider, names] of Object.entries(models)) {
+    const unpriced = names.filter(
+      (model) => !((cost({ provider, model, usage: { inputTokens: 1000, outputTokens: 1000 } }) ?? 0) > 0),
+    );
+    assert.deepEqual(unpriced, [], provider);
+  }
+});
+
 test('writing to the cache costs 1.25 times, for an hour twice, reading a tenth (Anthropic)', () => {
   // claude-sonnet-4-5: 3, output 15, cache write 3.75, for an hour 6, read 0.30.
   const usage = {

@@ -362,8 +362,8 @@ function benignTexts(): string[] {
 
 test('prose, code, logs, ids, hashes and real tool results stay as they are', () => {
   const texts = benignTexts();
-  for (const file of ['README.md', 'docs/architecture.md', 'docs/postgres.md', 'docs/collector.md']) {
-    texts.push(...readFileSync(file, 'utf8').split('\n\n'));
+  for (const name of ['architecture', 'postgres', 'collector', 'page', 'interaction', 'threat-model']) {
+    texts.push(...readFileSync(`docs/${name}.md`, 'utf8').split('\n\n'));
   }
   for (const file of ['policy/agentdojo_v1_2_tool_outputs.jsonl', 'mcp_sessions.jsonl', 'mcp_tools.jsonl']) {
     texts.push(...(readDataset(file) ?? []).slice(0, 400).map((row) => JSON.stringify(row)));

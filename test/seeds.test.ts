@@ -16,6 +16,8 @@ interface Row {
   /** What stands in backticks in the columns of places and of tests. */
   readonly places: readonly string[];
   readonly shownBy: readonly string[];
+  /** The tests that are named by their title, behind the file. */
+  readonly tests: readonly { readonly file: string; readonly title: string }[];
 }
 
 function readTable(): readonly Row[] {
@@ -29,6 +31,10 @@ function readTable(): readonly Row[] {
       promise,
       places: quoted(where),
       shownBy: quoted(shown),
+      tests: [...(shown ?? '').matchAll(/`([^`]+)` "([^"]+)"/g)].map(([, file = '', title = '']) => ({
+        file,
+        title,
+      })),
     }));
 }
 
@@ -76,6 +82,21 @@ test('each promise of the seeds names where it is kept and what shows it, and al
       `the numbers of ${document}`,
     );
   }
+});
+
+function testProblem({ file, title }: Row['tests'][number]): string | undefined {
+  const titles = readFileSync(new URL(file, ROOT), 'utf8').matchAll(/^ *(?:long)?[tT]est\((['"])(.+?)\1,/gm);
+  return [...titles].some(([, , found]) => found === title) ? undefined : `'${file}' has no test '${title}'`;
+}
+
+test('the tests that rows name by their title exist', () => {
+  const named = readTable().flatMap(({ id, tests }) => tests.map((one) => ({ id, ...one })));
+  assert.ok(named.length > 10, `${named.length} titles`);
+  assert.deepEqual(
+    named.flatMap((one) => testProblem(one)?.concat(` (${one.id})`) ?? []),
+    [],
+  );
+  assert.match(testProblem({ file: 'test/seeds.test.ts', title: 'nothing' }) ?? '', /has no test 'nothing'/);
 });
 
 test('what is misspelled in the table would be found', async () => {

@@ -76,7 +76,7 @@ export async function archive(
     }));
   }
   const done = await aloneArchiving(pool, async () => {
-    // Only now: it takes the place of what a killed process left.
+    // Only now, because it replaces files that a killed process left.
     await using opened = await openArchive(address, true);
     return await archiveTables(pool, opened, before, await closed(), options);
   });
@@ -119,7 +119,7 @@ async function archiveTable(
   file: string,
 ): Promise<number> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    // Before the rows are read: what is below the mark is in the file, and in the roll-ups, which outlive it.
+    // Before the rows are read: all rows below the mark are then in the file and in the roll-ups.
     const mark = await countAll(pool);
     const rows = (await isEmpty(pool, table)) ? 0 : await archiveRows(pool, opened, { name, table }, file);
     if (await dropCounted(pool, table, mark)) return rows;

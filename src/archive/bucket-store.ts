@@ -5,7 +5,7 @@ import type { S3Address } from './s3-address.ts';
 import type { ArchiveStore } from './store.ts';
 
 const EXTENSIONS = 'https://duckdb.org/docs/stable/core_extensions/httpfs/overview';
-/** Until a request is given up, in seconds, and how often one is sent again. */
+/** Timeout of a request, in seconds, and number of retries. */
 const SETTINGS = 'SET http_timeout = 60; SET http_retries = 4; SET http_keep_alive = true';
 
 /**
@@ -39,7 +39,7 @@ export async function openBucketStore(
     put: async (path, file, mayReplace) => {
       const expected = await digestOf(duck, path);
       if ((await list()).includes(file)) {
-        // From an attempt whose end was not seen.
+        // Left by an attempt whose answer was lost.
         if ((await digestOf(duck, pathOf(file))) === expected) return;
         await mayReplace();
       }
@@ -51,7 +51,7 @@ export async function openBucketStore(
           () => undefined,
           (error: unknown) => withRemedy(error),
         );
-      // Also after a failure: it may be the answer that was lost, not the file.
+      // Also after a failure: the upload may have succeeded and only its answer been lost.
       const stored = await digestOf(duck, pathOf(file)).catch((error: unknown) => {
         throw failure ?? error;
       });
@@ -67,10 +67,10 @@ export async function openBucketStore(
   };
 }
 
-/** Files of an archive: a century of days, and as many late ones. */
+/** Maximum number of files: a century of days, and as many late ones. */
 const MAX_FILES = 100_000;
 
-/** What the rows of a file are, whatever their order. */
+/** A digest of a file's rows that does not depend on their order. */
 async function digestOf(duck: DuckDb, path: string): Promise<string> {
   const { rows } = await duck.read(
     `SELECT count(*)::VARCHAR, bit_xor(hash(t))::VARCHAR, sum(hash(t)::HUGEINT)::VARCHAR
@@ -80,7 +80,7 @@ async function digestOf(duck: DuckDb, path: string): Promise<string> {
   return String(rows[0]);
 }
 
-/** What to do about a refusal, by the words in which DuckDB reports it. */
+/** Remedies, by the words of DuckDB's error messages. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/NoSuchBucket/, 'create the bucket, or correct its name, the region or the endpoint'],
   [

@@ -5,7 +5,7 @@ import { DUCK_COLUMNS, literal } from './duckdb.ts';
 
 /** Bytes gathered before they are written. */
 const WRITE_BYTES = 1 << 20;
-/** What DuckDB reads at least of a line. */
+/** DuckDB's minimum limit for the length of a line. */
 const LEAST_LINE_BYTES = 2 << 20;
 
 /** Rows of `mcp_traces` in a file of comma-separated values, on their way to DuckDB. */

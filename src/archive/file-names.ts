@@ -1,14 +1,14 @@
-/** Of complete files. `.work`, where files are that are not complete, is no such name, and none leads out of a folder. */
+/** Names of complete files. Excludes `.work`, the folder of incomplete ones, and names that leave the archive. */
 const NAME = /^(?:day=(\d{4}-\d{2}-\d{2})|late)\/[\w%-]{1,200}\.parquet$/;
 
 /** Name of the file with the rows of a table, in the archive: `day=2026-11-22/mcp_traces_20261122.parquet`. */
 export function nameOfFile(table: string, day: string | null): string {
-  // A partition may have any name, which must lead nowhere else.
+  // A partition may have any name; it must not become a path.
   const plain = table.replace(/[^\w-]/gu, (char) => `%${Buffer.from(char).toString('hex')}`);
   return `${day === null ? 'late' : `day=${day.slice(0, 10)}`}/${plain}.parquet`;
 }
 
-/** Whether it is the name of a complete file of an archive. Folders and buckets also hold what others put there. */
+/** Whether this is the name of a complete file of an archive; a folder or bucket may also hold foreign files. */
 export function isNameOfFile(name: string): boolean {
   return NAME.test(name);
 }

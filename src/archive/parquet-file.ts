@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000;
 /** A complete file of an archive. */
 interface ArchivedFile {
   readonly name: string;
-  /** By what DuckDB reads it. */
+  /** Path or URL under which DuckDB reads it. */
   readonly path: string;
 }
 
@@ -67,7 +67,7 @@ async function findRepeated(duck: DuckDb, csv: CsvFile, others: readonly Archive
   }
 }
 
-/** The days of the rows that come, and those around them. */
+/** The days of the new rows, and the days around them. */
 async function daysOf(duck: DuckDb): Promise<DayRange | undefined> {
   const { rows } = await duck.read(
     'SELECT epoch_ms(min(start_time))::DOUBLE, epoch_ms(max(start_time))::DOUBLE FROM coming',

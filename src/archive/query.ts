@@ -44,7 +44,7 @@ export async function queryArchive(query: ArchiveQuery): Promise<DuckResult> {
   }
   const paths = all.filter((name) => days === undefined || mayHaveDays(name, days)).map(store.pathOf);
   const names = DUCK_COLUMNS.map(([column]) => column);
-  // Columns that the schema had not got when a day was archived are null.
+  // Columns added to the schema after a day was archived are null for that day.
   const files =
     paths.length === 0
       ? ''

@@ -1,18 +1,18 @@
 import { ObservatoryError } from '../base/index.ts';
 
-/** What `s3://bucket/prefix?endpoint=https://host:9000&region=eu-central-1&path_style=true` says. */
+/** A parsed `s3://bucket/prefix?endpoint=https://host:9000&region=eu-central-1&path_style=true`. */
 export interface S3Address {
   readonly bucket: string;
-  /** Of the keys: empty, or ending with `/`. */
+  /** Prefix of all keys: empty, or ending with `/`. */
   readonly prefix: string;
-  /** `undefined` where the environment or a profile says it. */
+  /** `undefined`: from the environment or a profile. */
   readonly endpoint: string | undefined;
   readonly region: string | undefined;
   readonly isPathStyle: boolean;
 }
 
 const BUCKET = /^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/i;
-/** Without what DuckDB takes for a pattern. */
+/** Excludes the characters of DuckDB's glob patterns. */
 const SEGMENT = /^[^\p{C}\\*?[\]]{1,255}$/u;
 const SETTINGS = ['endpoint', 'region', 'path_style'];
 const MAX_PREFIX = 512;

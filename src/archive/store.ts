@@ -2,11 +2,11 @@ import type { DuckDb } from './duckdb.ts';
 
 /** Where the files of an archive are: a folder, or a bucket. DuckDB reads and writes them. */
 export interface ArchiveStore {
-  /** As messages name it. */
+  /** Name of the archive in messages. */
   readonly name: string;
   /** Names of the complete files, in order; none where there is no archive yet. */
   list(): Promise<readonly string[]>;
-  /** By what DuckDB reads a file. */
+  /** Path or URL under which DuckDB reads a file. */
   pathOf(name: string): string;
   /**
    * Puts a Parquet file into the archive, which holds it, whole and durable, when this resolves. Before that there is
@@ -18,10 +18,10 @@ export interface ArchiveStore {
   put(path: string, name: string, mayReplace: () => Promise<void>): Promise<void>;
 }
 
-/** An archive that is in use, and is no longer once it is disposed of. */
+/** An open archive; dispose of it to release it. */
 export interface OpenArchive extends AsyncDisposable {
   readonly store: ArchiveStore;
   readonly duck: DuckDb;
-  /** A folder of this process for what is under way; it is gone afterwards. */
+  /** Temporary folder of this process, removed on disposal. */
   readonly work: string;
 }

@@ -12,7 +12,7 @@ interface ClickHouseRequest {
   readonly abort_signal?: AbortSignal;
 }
 
-/** What is used of a client of the package `@clickhouse/client`. */
+/** The part of `@clickhouse/client`'s client that is used. */
 export interface ClickHouseConnection {
   exec(request: ClickHouseRequest): Promise<{ readonly stream: AsyncIterable<unknown> }>;
   close(): Promise<void>;
@@ -24,7 +24,7 @@ export interface ClickHouseConnectionOptions {
   readonly maxConnections?: number | undefined;
   /** How long to wait for an answer, in milliseconds. @defaultValue 30000 */
   readonly requestTimeoutMs?: number | undefined;
-  /** Compress what is sent with gzip: a tenth of the bytes, for about 15 µs of CPU a span. @defaultValue false */
+  /** Compress requests with gzip: a tenth of the bytes, for about 15 µs of CPU a span. @defaultValue false */
   readonly compress?: boolean | undefined;
 }
 
@@ -76,7 +76,7 @@ export function nameOfClickHouseUrl(text: string): string {
   return `clickhouse ${url.protocol}//${user}${url.host}${url.pathname === '/' ? '/default' : url.pathname}`;
 }
 
-/** Runs a statement and waits for its end. @returns what it answers, as text. */
+/** Runs a statement to its end. @returns its answer as text. */
 export async function runOnClickHouse(
   connection: ClickHouseConnection,
   request: ClickHouseRequest,

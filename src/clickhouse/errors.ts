@@ -10,7 +10,7 @@ const ROW_AT_FAULT: ReadonlySet<string> = new Set(['27', '33', '69', '117', '131
 /** Codes of a server that does not let us in: user, password, access, network. */
 const NOT_FOR_US: ReadonlySet<string> = new Set(['192', '193', '194', '195', '209', '210', '497', '516']);
 
-/** What an answer that is no answer of ClickHouse is quoted up to. */
+/** Maximum length at which a foreign answer, such as a proxy's, is quoted. */
 const QUOTED_CHARS = 200;
 
 /** The number of the server's error as text; `undefined` for other errors. */

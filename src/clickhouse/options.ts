@@ -49,7 +49,7 @@ export interface ResolvedClickHouseOptions extends ResolvedRowLimits {
   readonly settings: ClickHouseSettings;
 }
 
-/** What makes an insert safe and repeatable. */
+/** Settings that make an insert durable and idempotent. */
 const SETTINGS: ClickHouseSettings = {
   // Answered when the rows are written, not when they are in the server's memory.
   async_insert: 0,

@@ -119,7 +119,7 @@ export class RowBinaryEncoder {
     this.#half(digits, digits.length);
   }
 
-  /** The eight bytes whose digits end before `end`; zeros where there are none. */
+  /** The eight bytes whose hex digits end before `end`, padded with zeros. */
   #half(digits: string, end: number): void {
     const out = this.#out;
     for (let i = 1; i <= UUID_HALF_BYTES; i += 1) {

@@ -32,7 +32,7 @@ import {
 } from './receiver/index.ts';
 
 const METRICS_TIMEOUT_MS = 3000;
-/** Share of the time of `close` for requests in progress; the rest is for what they have left to write. */
+/** Share of the deadline of `close` for requests in progress; the rest is for pending writes. */
 const SHARE_OF_REQUESTS = 0.8;
 
 /** A running collector. */
@@ -202,10 +202,10 @@ async function flush(meterProvider: MeterProvider, limitMs: number): Promise<voi
   );
 }
 
-/** How long spans for ClickHouse wait for others, so that inserts are few: each makes files that the server merges. */
+/** How long spans for ClickHouse wait for others. Fewer inserts mean fewer files that the server must merge. */
 const CLICKHOUSE_LINGER_MS = 200;
 
-/** What the writer writes with, and in which batches. */
+/** Exporter and batch sizes of the writer. */
 function storeOf(
   options: ResolvedCollectorOptions,
 ): Pick<DurableSpanProcessorOptions, 'exporter' | 'maxConcurrentExports' | 'maxExportBatchSize'> {
@@ -241,7 +241,7 @@ function openWriter(options: ResolvedCollectorOptions): DurableSpanWriter {
   const lingerMs = options.clickhouseUrl === undefined ? 0 : CLICKHOUSE_LINGER_MS;
   const writing = {
     ...storeOf(options),
-    // One request may exceed what is admitted, since its spans are counted only when they are decoded.
+    // One request may exceed the limit, since its spans are counted only once it is decoded.
     maxQueueSize: maxPendingSpans + maxSpans,
     exportTimeoutMs: 30_000,
     flushTimeoutMs: options.drainTimeoutMs,

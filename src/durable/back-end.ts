@@ -10,11 +10,11 @@ export type DeliveryOutcome =
   /** Nothing is known to be stored. */
   | { readonly kind: 'failed'; readonly error: Error };
 
-/** What exporters of this package offer to the processor that feeds them; those of others have none of it. */
+/** Optional hooks that exporters of this package offer to the processor that feeds them. */
 export interface OwnExporter extends SpanExporter {
   /** @param giveUp cuts the shutdown short. */
   shutdown(giveUp?: AbortSignal): Promise<void>;
-  /** Takes what a shutdown of the exporter calls and waits for while it still exports. */
+  /** Registers a callback that the exporter's shutdown awaits while it can still export. */
   beforeShutdown?(settle: () => Promise<void>): void;
   /** Begins what the first export needs. */
   prepare?(): void;
@@ -33,7 +33,7 @@ const OF_THE_BATCH: ReadonlySet<unknown> = new Set([
   'DATABASE_REFUSED',
   'DATABASE_TABLE_REFUSES',
 ]);
-/** Codes of a back end that is not there, or not for us: an export at the end of a process is not repeated. */
+/** Codes of a back end that is unreachable or rejects us: an export at the end of a process is not repeated. */
 const ABSENT: ReadonlySet<unknown> = new Set([
   401,
   403,
@@ -103,11 +103,11 @@ export function isBatchAtFault(error: Error): boolean {
 /** Whether the back end is unavailable for every batch. */
 export function isOutOfOrder(error: Error): boolean {
   const code = codeOf(error);
-  // A database refuses for what is in a row, or because it is read-only, full, out of memory, too slow and so on.
+  // A database refuses because of a row's content, or because it is read-only, full, out of memory, too slow and so on.
   return code === 'DATABASE_REFUSED' ? !isRowAtFault(error.cause) : BUSY.has(code) || ABSENT.has(code);
 }
 
-/** Whether nobody answers, so that trying again at once is of no use. */
+/** Whether the back end is unreachable, so that an immediate retry is useless. */
 export function isAbsent(error: Error): boolean {
   return ABSENT.has(codeOf(error));
 }

@@ -39,7 +39,7 @@ export class Delivery {
   readonly #onRefused: ((spans: readonly ReadableSpan[], error: Error) => void) | undefined;
   readonly #failures = new Map<string, Failure>();
   #successes = 0;
-  /** Set at shutdown, when failures are final and told as losses. */
+  /** Set at shutdown, when failures are final and logged as losses. */
   isClosing = false;
 
   /**

@@ -72,7 +72,7 @@ export class Losses {
   }
 }
 
-/** What would have kept spans that an exporter did not take; undefined if its error says what to do. */
+/** Advice on how to keep spans that an exporter rejects; undefined if its error already gives one. */
 function remedyFor(error: Error | undefined, hasSpool: boolean): string | undefined {
   if (ObservatoryError.isInstance(error) && error.code !== 'DATABASE_UNREACHABLE') return undefined;
   return hasSpool

@@ -28,7 +28,7 @@ interface PartialSuccess {
   readonly errorMessage?: string | undefined;
 }
 
-/** What `convertLegacyHttpOptions` makes of options and environment. */
+/** Result of `convertLegacyHttpOptions`: options merged with the environment. */
 interface HttpOptions {
   readonly url: string;
   readonly headers: Headers | (() => Headers | Promise<Headers>);
@@ -121,7 +121,7 @@ export class OtlpSender<Items> {
     for (let delayMs = FIRST_RETRY_MS; ; delayMs *= 2) {
       const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()));
       try {
-        // What waits for an export, a flush or shutdown, keeps the process alive by itself.
+        // A flush or shutdown that waits for an export keeps the process alive by itself.
         return await postOtlp({ ...this.#target, timeoutMs }, body, { signal, keepsAlive: false });
       } catch (error) {
         const isWorthIt = this.#retries && isTransient(error) && performance.now() + delayMs < deadline;

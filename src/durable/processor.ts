@@ -50,7 +50,7 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     this.#queue = new SpanQueue(this.#options.maxQueueSize);
     const exporter: OwnExporter = this.#options.exporter;
     exporter.beforeShutdown?.(() => {
-      // A processor that is closing waits for its exporter, which must not wait for that.
+      // A closing processor waits for its exporter, which must not wait for the processor in turn.
       if (this.#shutdown !== undefined) return this.#flush();
       this.#shutdown = this.#close(this.#options.flushTimeoutMs, true);
       return this.#shutdown;
@@ -120,8 +120,8 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
 
   /**
    * Makes all spans safe, sends spooled spans while the back end accepts them and time remains, and closes exporter and
-   * spool. The next process that uses the folder sends the rest. A back end that is not there, or hangs, gets no second
-   * chance: spans go to the spool, or are dropped and counted. Idempotent.
+   * spool. The next process that uses the folder sends the rest. If the back end is unreachable or hangs, there is no
+   * retry: spans go to the spool, or are dropped and counted. Idempotent.
    * @param limitMs how long it may take. @defaultValue `flushTimeoutMs`
    * @throws ObservatoryError `SPANS_NOT_SAFE` when spans were lost.
    */
@@ -195,7 +195,7 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     if (this.#queue.length > 0) this.#wait();
   }
 
-  /** Without a delay, the end of an export under way sends what waits. */
+  /** Without a delay, the end of a running export sends the waiting spans. */
   #wait(): void {
     const { scheduledDelayMs } = this.#options;
     if (scheduledDelayMs > 0) this.#timer ??= setTimeout(() => this.#flushOnTime(), scheduledDelayMs).unref();
@@ -238,7 +238,7 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
 
   async #close(limitMs: number, isExporterClosing = false): Promise<void> {
     clearTimeout(this.#timer);
-    // Until then a sudden exit writes to the spool what is not safe.
+    // Until then a sudden exit writes the unsafe spans to the spool.
     const forget = () => this.#forgetExit?.();
     await this.#keeping
       .close(
@@ -251,7 +251,7 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     this.#tellLosses();
   }
 
-  /** Gives away the spans that wait, which do not count here any more; those being exported are not among them. */
+  /** Hands over the waiting spans, without those being exported; they are no longer counted here. */
   handOver(): readonly ReadableSpan[] {
     const spans = this.#queue.take(this.#queue.length);
     this.#taken += spans.length;
@@ -260,7 +260,7 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     return spans;
   }
 
-  /** Waits for what is waiting or under way, for as long as that takes, and does not keep the process alive. */
+  /** Waits, without a time limit, for waiting and running exports; does not keep the process alive. */
   settle(): Promise<void> {
     return this.#flush();
   }

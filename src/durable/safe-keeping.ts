@@ -61,14 +61,14 @@ export class SafeKeeping {
   readonly #giveUp = abortController();
   /** Ends the exports under way. */
   #exports = abortController();
-  /** Why exports during shutdown failed, if the back end is not there at all. */
+  /** Why exports during shutdown failed, if the back end is unreachable. */
   #absence: Error | undefined;
   readonly #delivery: Delivery;
   readonly #endMetrics: () => void;
   #opened: Promise<Error | undefined>;
   #spool: Spool | undefined;
   #drain: Drain | undefined;
-  /** Of the last export, if it failed. */
+  /** Error of the last export, if it failed. */
   #lastError: Error | undefined;
   #prefersDisk = false;
   readonly #overflow = new Overflow();
@@ -139,7 +139,7 @@ export class SafeKeeping {
     if (!isSpared || this.isGivingUp || this.#absence !== undefined || this.waitMs > 0) {
       return { unsafe: unsent, error };
     }
-    // Nobody else would find out that the back end is there again: without a disk the drain has nothing to send.
+    // Without a spool the drain sends nothing, so nothing else would notice that the back end has recovered.
     const unsafe = await this.#deliver(unsent);
     return unsafe.length === 0 ? SAFE : { unsafe, error };
   }
@@ -196,7 +196,7 @@ export class SafeKeeping {
     this.losses.add(count, error === undefined ? why : `${why}: ${error.message}`, error);
   }
 
-  /** Logs everything that is held back. */
+  /** Logs all withheld counts. */
   tellAll(): void {
     this.losses.seeSpool(this.#spool?.losses.dropped ?? 0);
     this.log.flush();
@@ -237,7 +237,7 @@ export class SafeKeeping {
 
   /**
    * Waits for the owner's batches and closes spool and exporter, all within `limitMs`. After most of that time exports
-   * are ended, so that there is some left to spool what is not stored. If the back end is absent and there is no spool,
+   * are ended, which leaves time to spool the rest. If the back end is unreachable and there is no spool,
    * spans are dropped at once.
    * @param settle resolves when all batches are settled.
    * @param rest the spans that are not safe, if time has run out.

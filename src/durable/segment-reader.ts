@@ -32,7 +32,7 @@ export interface Stretch {
   readonly spans: number;
 }
 
-/** Reads the records of one segment in order and collects what is unreadable. */
+/** Reads the records of one segment in order and collects unreadable bytes. */
 export class SegmentReader {
   readonly segment: Segment;
   readonly unreadable: Stretch[] = [];

@@ -46,7 +46,7 @@ export async function createOwnFolder(root: string): Promise<OwnFolder> {
   return { path, release };
 }
 
-/** A name for a folder that belongs to nobody. */
+/** A folder name that is not in use. */
 export function nameOfOrphan(): string {
   return `${NOBODY}@@${uniquePart()}`;
 }

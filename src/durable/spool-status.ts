@@ -15,7 +15,7 @@ export interface SpoolStatus {
   readonly bytes: number;
   /** Start time of the oldest file, ISO 8601 UTC; null when there is none. */
   readonly oldest: string | null;
-  /** Size of what was set aside because it cannot be read, in bytes; it is in the folder `unreadable`. */
+  /** Size of the folder `unreadable`, in bytes. */
   readonly unreadableBytes: number;
   /** Size of the file of spans that the back end refused for good, in bytes; 0 when there is none. */
   readonly refusedBytes: number;
@@ -40,7 +40,7 @@ export async function spoolStatus(directory: string): Promise<SpoolStatus> {
   let oldest = Number.POSITIVE_INFINITY;
   for (const owner of owners) {
     if (owner === UNREADABLE_FOLDER) continue;
-    // Ignore what is not a folder, and files sent and removed in the meantime.
+    // Ignore other entries than folders, and files that were sent and removed in the meantime.
     for (const name of await readdir(join(directory, owner)).catch(() => [])) {
       if (!name.endsWith(SEGMENT_SUFFIX)) continue;
       const content = await readFile(join(directory, owner, name)).catch(() => undefined);

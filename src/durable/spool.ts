@@ -39,7 +39,7 @@ export interface SpoolLosses {
  * batches of the file it was reading are then delivered again.
  *
  * Only the limits on size and age delete spans, and they are counted. A file that cannot be read stays and is tried
- * again; what has been read and makes no sense is moved to the folder `unreadable`. Age is the time this process has
+ * again; bytes that cannot be parsed are moved to the folder `unreadable`. Age is the time this process has
  * known a file, by the monotonic clock, so that a clock that was set deletes nothing.
  *
  * One owner calls `append` and `peek`/`remove`, which may run concurrently.
@@ -189,7 +189,7 @@ export class Spool {
     }
   }
 
-  /** Removes a file whose records were all handled, after what is unreadable in it was set aside. */
+  /** Removes a file whose records were all handled, after setting its unreadable parts aside. */
   async #finish(reading: SegmentReader): Promise<void> {
     this.#reading = undefined;
     const { segment, unreadable } = reading;
@@ -240,7 +240,7 @@ export class Spool {
     const active = this.#active;
     this.#active = undefined;
     if (active === undefined) return;
-    // In the books before it is closed: bytes and isEmpty are read at any time, and its spans are on disk.
+    // Listed before it is closed: `bytes` and `isEmpty` are read at any time, and its spans are on disk.
     if (active.bytes > 0) this.#sealed.push(newSegment(active.path, active.bytes));
     await active.close().catch(() => {});
   }
@@ -251,7 +251,7 @@ export class Spool {
     await this.#take(await adoptOrphans(this.#options.directory, this.#folder.path, this.#seen));
   }
 
-  /** Adds files that were moved into the folder to the books. */
+  /** Lists files that were moved into the folder. */
   async #take(names: readonly string[]): Promise<void> {
     for (const name of names) {
       const path = join(this.#folder.path, name);
@@ -263,7 +263,7 @@ export class Spool {
   }
 
   /**
-   * Drops the oldest segments that exceed the age limit, or the size limit with the addition. What cannot be read is
+   * Drops the oldest segments that exceed the age limit, or the size limit with the addition. Unreadable segments are
    * not dropped.
    * @throws Error when there is no room and nothing may be dropped.
    */

@@ -32,7 +32,7 @@ export class ThrottledLog {
     known.lastAt = now;
   }
 
-  /** Logs the counts that are held back: at the end, when no later line can have them. */
+  /** Logs the withheld counts, at the end of the process. */
   flush(): void {
     for (const kind of this.#kinds.values()) print(kind);
   }

@@ -4,7 +4,7 @@ import { makePrivateFolder } from '../base/index.ts';
 import type { Stretch } from './segment-reader.ts';
 import { SEGMENT_SUFFIX } from './spool-directory.ts';
 
-/** Folder of a spool for what cannot be read. Nothing in it is ever deleted. */
+/** Folder of a spool for unreadable bytes. Nothing in it is ever deleted. */
 export const UNREADABLE_FOLDER = 'unreadable';
 
 /** Suffix of records of a form this version does not know. Each start tries them again. */

@@ -7,7 +7,7 @@ import type { DurableStats } from './stats.ts';
 export type WriteOutcome =
   /** All are stored or on disk, except those refused for good. */
   | { readonly kind: 'safe'; readonly refused: number; readonly error: Error | undefined }
-  /** There is no room for them now; nothing was written. */
+  /** No room at the moment; nothing was written. */
   | { readonly kind: 'full' }
   /** Not known to be safe; the write may be repeated. */
   | { readonly kind: 'failed'; readonly error: Error };
@@ -26,7 +26,7 @@ export class DurableSpanWriter implements AsyncDisposable {
   readonly #underWay = new Set<Promise<void>>();
   readonly #lingerMs: number;
   #linger: NodeJS.Timeout | undefined;
-  /** Whether what waits has waited long enough. */
+  /** Whether the pending spans have waited long enough. */
   #isDue = false;
   #shutdown: Promise<void> | undefined;
 

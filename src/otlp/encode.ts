@@ -21,7 +21,7 @@ import { WireWriter } from './wire-writer.ts';
 /** Values of one span; what exceeds it, e.g. in a structure that contains itself twice, is written as null. */
 const MAX_VALUES = 100_000;
 
-/** A scope may have attributes, of which the types of the SDK do not know. */
+/** A scope may have attributes, which the SDK's types do not declare. */
 type Scope = ReadableSpan['instrumentationScope'] & {
   readonly attributes?: object | undefined;
   readonly droppedAttributesCount?: number | undefined;

@@ -33,7 +33,7 @@ export interface Field<V = unknown> {
 /** Fields by name. */
 export type MessageType = Readonly<Record<string, Field>>;
 
-/** What a message is read into. */
+/** The object that a message is read into. */
 export type MessageOf<T extends MessageType> = { -readonly [K in keyof T]: ReturnType<T[K]['absent']> };
 
 /** A message without any field. */

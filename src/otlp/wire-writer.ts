@@ -9,7 +9,7 @@ export class WireWriter {
   #bytes = Buffer.allocUnsafe(16 * 1024);
   #at = 0;
 
-  /** What was written; valid until the next write. */
+  /** The written bytes; valid until the next write. */
   get written(): Buffer {
     return this.#bytes.subarray(0, this.#at);
   }

@@ -7,17 +7,17 @@ export interface BackgroundClients {
   readonly socket: () => Socket;
 }
 
-/** How often it is looked whether the process waits only for a connection, and how long a connection may take before. */
+/** Poll interval for whether the process waits only for a connection, and the time a connection may take before that. */
 const LOOK_EVERY_MS = 100;
 const PATIENCE_MS = 250;
 
-/** How long none is given up after one was: if the process has not ended by then, something else keeps it alive. */
+/** Pause after a connection was abandoned: if the process still runs then, something else keeps it alive. */
 const PAUSE_MS = 10_000;
 
 /**
  * Connections that do not keep the process alive: neither their sockets nor the timers of `pg` do, so that the process
- * can end, and what is under way can be given up at its deadline. A connection being made keeps it alive all the same
- * until it is given up, which happens when nothing else does.
+ * can end, and pending work can be abandoned at its deadline. A connection that is being made does keep it alive; it is
+ * abandoned once nothing else does.
  */
 export function backgroundClients(
   Base: typeof Client,

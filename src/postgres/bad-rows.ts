@@ -6,7 +6,7 @@ import type { BatchSink, EncodedSpan, RefusedSpan, StoreTally } from './row-sink
 /** Failed statements before a search for bad rows ends. One row among 1,000 costs eleven. */
 const MAX_FAILED_STATEMENTS = 200;
 
-/** Failed statements beyond those that lead to a single row before a search ends in which no row was stored. */
+/** Extra failed statements, beyond those that isolate one row, before a search that stored no row is abandoned. */
 const MAX_FRUITLESS_STATEMENTS = 3;
 
 /**
@@ -50,7 +50,7 @@ class RowSearch<R extends EncodedSpan> {
     if (this.#failedStatements === 0) return;
     if (!this.#isTableOpen) throw new TableRefusal(this.#firstReason);
     for (const row of this.#early) await this.#attempt([row]);
-    // Something may have been done to the table meanwhile.
+    // The table may have been changed in the meantime.
     if (this.#bad.length > 0 && (await this.#sink.witness.isTaken()) === false) {
       throw new TableRefusal(this.#firstReason);
     }
@@ -82,7 +82,7 @@ class RowSearch<R extends EncodedSpan> {
     else await this.#sink.writeGrowing(this.#growing);
   }
 
-  /** @throws the reason, or what it means, when the search is of no use. */
+  /** @throws the reason, or its meaning, when the search is pointless. */
   async #fail(part: readonly R[], reason: unknown): Promise<void> {
     // The search for bad rows is among all of them.
     const rows = await this.#growing.all();

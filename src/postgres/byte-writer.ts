@@ -146,14 +146,14 @@ export class ByteWriter {
     slab[at + 3] = (length >> 21) & 0x7f;
   }
 
-  /** Of any length. */
+  /** Writes bytes of any length. */
   bytes(value: Uint8Array): void {
     this.reserve(value.length);
     this.#slab.set(value, this.#at);
     this.#at += value.length;
   }
 
-  /** Of any length, and well-formed. */
+  /** Writes a well-formed text of any length. */
   utf8(text: string): void {
     // The maximum that UTF-8 may need; long texts are measured.
     this.reserve(text.length <= SLAB_BYTES / 8 ? 3 * text.length : Buffer.byteLength(text));

@@ -1,4 +1,4 @@
-/** What an archive needs of the database: tables that are dropped only when all their rows are known to be kept. */
+/** The database side of an archive: drops tables only once all their rows are known to be archived. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CopyClient, type CopyPool, withClient } from './copy-in.ts';
@@ -66,7 +66,7 @@ export async function setLateAside(
   const { rows: found } = await db.query(
     `SELECT quote_ident(nspname) AS schema FROM pg_namespace WHERE oid = ${SCHEMA_OF_TRACES}`,
   );
-  // Where it is looked for, whatever schema new tables are made in.
+  // In the schema where it is found, not where new tables are created.
   const table = `${String(found[0]?.schema)}.${name}`;
   await execScript(
     db,

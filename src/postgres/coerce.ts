@@ -23,7 +23,7 @@ const MAX_INDEXED_TEXT = 512;
 /** A column value from an attribute. */
 export type Scalar = string | number | boolean;
 
-/** What a column takes: of one shape for all fields, because it is read for each attribute of each span. */
+/** The values a column accepts. One object shape for all fields, because it is read for each attribute of each span. */
 export interface Coercion {
   readonly sqlType: SqlType;
   readonly isIndexed: boolean;

@@ -36,7 +36,7 @@ export class UsedColumns {
     return this.#list;
   }
 
-  /** Adds those that have a value, by position. */
+  /** Adds the columns that have a value, by position. */
   add(values: readonly unknown[]): void {
     for (let i = 0; i < values.length; i += 1) {
       if (values[i] === null || this.#isUsed[i] === 1) continue;

@@ -45,7 +45,7 @@ function columnsReadFrom(carrier: Carrier): ReadonlyMap<string, readonly ColumnT
 
 const TARGETS = { span: columnsReadFrom('span'), resource: columnsReadFrom('resource') };
 
-/** What is decided about the name of an attribute. */
+/** The decision on an attribute's name. */
 interface NameUse {
   readonly targets: readonly ColumnTarget[];
   /** Whether it is of a GenAI or MCP dialect. */
@@ -174,7 +174,7 @@ export class AttributeDivider {
     this.#filled.length = 0;
     this.#hasGenAi = false;
     this.#hasMarks = false;
-    // What a span with more attributes left would stay in memory.
+    // Else the values of an earlier span with more attributes would stay in memory.
     if (keys < this.given.length) this.given.length = keys;
     if (keys < this.#heads.length) this.#heads.length = keys;
     if (keys > this.#isHeld.length) this.#isHeld = new Uint8Array(2 * keys);

@@ -65,7 +65,7 @@ export async function withClient<T>(pool: CopyPool, work: (client: CopyClient) =
   }
 }
 
-/** A pool gives an idle connection, if it has one, before it makes another. */
+/** A pool returns an idle connection, if it has one, before it opens another. */
 function closeIdle(pool: CopyPool): void {
   for (let left = pool.idleCount; left > 0; left -= 1) {
     pool.connect((_, client) => client?.release(true));
@@ -178,7 +178,7 @@ class CopyStatement {
   handleCopyData(): void {}
 }
 
-/** What is written before the next turn of the event loop becomes one write. */
+/** Joins all writes of one turn of the event loop into one. */
 function corkForNow(stream: Writable): void {
   stream.cork();
   process.nextTick(() => stream.uncork());

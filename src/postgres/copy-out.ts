@@ -8,7 +8,7 @@ interface ReplyConnection {
 /** Takes the bytes of some rows. A promise stops the server until it resolves. */
 export type RowSink = (rows: Buffer) => Promise<void> | undefined;
 
-/** What a `COPY ... TO STDOUT` sent. */
+/** The output of a `COPY ... TO STDOUT`. */
 export interface CopiedOut {
   readonly rows: number;
   /** Bytes of the longest row. */

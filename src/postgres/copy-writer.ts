@@ -23,16 +23,16 @@ import type { Witness } from './witness.ts';
 const NAMES = COLUMNS.join(', ');
 
 /**
- * Holds rows of which some exist. A pooler may share the connection with another version of this package, so its name
+ * Holds rows that may exist. A pooler may share the connection with another version of this package, so its name
  * identifies the columns.
  */
 const STAGING = `pg_temp.mcp_traces_staging_${createHash('sha256').update(NAMES).digest('hex').slice(0, 8)}`;
 
-/** The fastest way. It is a transaction by itself and fails as a whole when one of the rows exists. */
+/** The fastest statement. It is its own transaction, and fails as a whole if one of the rows exists. */
 const copyToTable = ({ columns }: ColumnList) =>
   `COPY mcp_traces (${columns.join(', ')}) FROM STDIN WITH (FORMAT binary)`;
 
-/** For rows of which some exist. Sent as one message, so that it is one transaction, also behind a pooler. */
+/** For rows that may exist. Sent as one message, so that it is one transaction, also behind a pooler. */
 const copyByStaging = ({ columns }: ColumnList) => `
 SET LOCAL client_min_messages = warning;
 CREATE TABLE IF NOT EXISTS ${STAGING}
@@ -144,7 +144,7 @@ export class CopyWriter implements SpanWriter {
   }
 }
 
-/** The data of COPY, as far as it is there, and the rest as it comes. */
+/** The data of COPY: the rows encoded so far, then the others as they are encoded. */
 async function* binaryOf(rows: GrowingRows<CopyRow>): AsyncGenerator<readonly Buffer[]> {
   yield [BINARY_HEADER];
   for await (const portion of rows.portions()) yield joinPlaces(portion.map(({ place }) => place));

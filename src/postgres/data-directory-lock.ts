@@ -9,7 +9,7 @@ import { isListening, type Liveness, listenIn } from './liveness.ts';
 /** Contenders that start at the same time all back off; a few attempts later one of them succeeds. */
 const ATTEMPTS = 5;
 
-/** A lock appears whole. One that says nothing was cut off, by a full disk or a crash, once it is older than this. */
+/** A lock file appears complete. An empty one that is older than this was cut off by a full disk or a crash. */
 const UNREADABLE_FOR_MS = 10_000;
 
 /**
@@ -70,7 +70,7 @@ async function currentOwner(alive: Liveness | undefined): Promise<Owner> {
 
 async function findLiveOwner(folder: string, prefix: string, own: string): Promise<OtherOwner | undefined> {
   const names = (await readdir(folder)).filter(
-    // What is being written claims nothing yet.
+    // A file that is still being written claims nothing yet.
     (name) => name.startsWith(prefix) && name !== own && !name.endsWith('.tmp'),
   );
   for (const name of names) {

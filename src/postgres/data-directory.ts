@@ -8,11 +8,11 @@ const EXPECTED = ['PG_VERSION', 'base', 'global', 'pg_wal'] as const;
 const UNFINISHED = 'unfinished-copy';
 const SHOWN = 5;
 
-/** What stands where an embedded database is to be. */
+/** State of the folder at the embedded database's path. */
 export type DataDirectoryState = 'missing' | 'empty' | 'database';
 
 /**
- * Looks into a data directory and changes nothing.
+ * Inspects a data directory without changing it.
  * @throws ObservatoryError `DATABASE_UNREACHABLE` for a folder that is neither empty nor a whole database: it is somebody
  *   else's, or damaged, and must be left as it is.
  */
@@ -49,7 +49,7 @@ export async function placeOfDataDirectory(directory: string): Promise<string> {
   return join(await realpath(dirname(path)), path.slice(dirname(path).length));
 }
 
-/** Removes what this process put into a folder that was empty before. */
+/** Empties a folder that was empty before this process wrote to it. */
 export async function emptyFolder(directory: string): Promise<void> {
   const names = await readdir(directory).catch(() => []);
   for (const name of names) {

@@ -30,7 +30,7 @@ export function isPartitionMissing(error: unknown): boolean {
   return sqlStateOf(error) === CHECK_VIOLATION && !(error as { readonly constraint?: unknown }).constraint;
 }
 
-/** The table takes no row, whatever is in it; `cause` says why. */
+/** The table refuses every row; `cause` says why. */
 export class TableRefusal extends Error {
   constructor(cause: unknown) {
     super(describe(cause), { cause });

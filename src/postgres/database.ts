@@ -126,7 +126,7 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
       [Symbol.asyncDispose]: close,
     };
   } catch (cause) {
-    // Nobody could open what there is of a new one, as on a full disk; the next start begins again.
+    // A half-made database, for instance after a full disk, cannot be opened; the next start begins again.
     if (begun !== undefined) await emptyFolder(begun);
     await release?.();
     if (cause instanceof ObservatoryError) throw cause;

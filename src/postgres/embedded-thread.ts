@@ -10,14 +10,14 @@ import { errorMessage, importPeer } from '../base/index.ts';
 import { sqlStateOf } from './database-error.ts';
 import type { QueryResult, Statement } from './types.ts';
 
-/** What the thread is started with. */
+/** Start options of the thread. */
 export interface EmbeddedThreadData {
   readonly directory: string;
   /** Address of the module of PGlite. */
   readonly module: string;
 }
 
-/** What the thread is asked for, one request at a time. A script is several statements in one text. */
+/** A request to the thread, one at a time. A script is several statements in one text. */
 export interface EmbeddedRequest {
   readonly kind: 'query' | 'script' | 'readOnly' | 'close';
   readonly statements: readonly Statement[];
@@ -25,7 +25,7 @@ export interface EmbeddedRequest {
 
 /** The first answer, to no request, says that the database is open. */
 export interface EmbeddedAnswer {
-  /** Of each statement. */
+  /** Results, one for each statement. */
   readonly results?: readonly QueryResult[] | undefined;
   /** Message and the fields of the database's error, such as its `code`. */
   readonly error?: Readonly<Record<string, unknown>> | undefined;
@@ -43,7 +43,7 @@ const MAX_LOG_BYTES = 64 * 1024 * 1024;
 const LOOK_AT_LOG_EVERY_MS = 1000;
 const LOG_IS_LONG = `SELECT pg_current_wal_insert_lsn() - redo_lsn > ${MAX_LOG_BYTES} AS "isLong" FROM pg_control_checkpoint()`;
 
-/** Of files for sorting and hashing, of one question. */
+/** Limit for one question's temporary files (sorting, hashing). */
 const MAX_TEMP_MB = 512;
 /** Where they are, relative to the directory. */
 const TEMP_FOLDER = join('base', 'pgsql_tmp');

@@ -25,7 +25,7 @@ export class EmbeddedWorker {
   #ended: Error | undefined;
 
   constructor(data: EmbeddedThreadData) {
-    // Hooks that were preloaded have nothing to do there.
+    // Preloaded hooks are not needed there.
     const { NODE_OPTIONS: _, ...env } = process.env;
     this.#worker = new Worker(PROGRAM, {
       workerData: data,
@@ -55,7 +55,7 @@ export class EmbeddedWorker {
     return this.#answer();
   }
 
-  /** Whether it can be asked. */
+  /** Whether the thread can take requests. */
   get isAlive(): boolean {
     return this.#ended === undefined;
   }
@@ -66,7 +66,7 @@ export class EmbeddedWorker {
     else this.#worker.unref();
   }
 
-  /** Ends the thread in whatever it does, within milliseconds, and gives its memory back. */
+  /** Ends the thread at once, even during a statement, and frees its memory. */
   terminate(): Promise<void> {
     this.#terminated ??= this.#worker.terminate().then(() => this.#exited);
     return this.#terminated;

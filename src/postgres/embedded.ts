@@ -5,7 +5,7 @@ import { checkWait, questionEnded } from './read-only.ts';
 import { type Rank, Turns } from './turns.ts';
 import type { QueryResult, ReadOnlyOptions, Statement } from './types.ts';
 
-/** A question may take longer than this only while nobody waits who goes before it. */
+/** A question is stopped after this time if work of higher priority waits. */
 const PATIENCE_MS = 5000;
 const LOOK_EVERY_MS = 50;
 /**
@@ -24,9 +24,9 @@ interface Asked {
 }
 
 /**
- * A PGlite in a thread of its own. Statements run one after another, in the order of the calls. Questions, which only read,
- * run while no statement waits. A question that takes too much time or memory is ended together with the thread, which the
- * next statement opens again: nothing else is under way then, and what waits is not told.
+ * PGlite in a worker thread. Statements run one after another, in the order of the calls. Questions, which only read,
+ * run while no statement waits. A question that takes too much time or memory is ended by ending the thread. The next
+ * statement starts a new one; waiting callers do not notice.
  */
 export class EmbeddedDatabase {
   readonly #data: EmbeddedThreadData;
@@ -118,7 +118,7 @@ export class EmbeddedDatabase {
   }
 
   async #workOff(): Promise<void> {
-    // What was asked in the same turn of the event loop is sorted first.
+    // Requests of the same turn of the event loop are sorted first.
     await Promise.resolve();
     for (;;) {
       const asked = this.#turns.next(performance.now());

@@ -103,7 +103,7 @@ export class PostgresSpanExporter extends SpanStoreExporter {
     try {
       this.#isMigrating = (await schemaVersion(db)) < LATEST_MIGRATION;
     } catch {
-      // What is wrong with the connection is told by the migration.
+      // The migration reports connection errors.
     }
     await migrate(db).finally(() => {
       this.#isMigrating = false;

@@ -5,7 +5,7 @@ export class GrowingRows<R> {
   #tell: () => void = () => {};
   #growth: Promise<void> | undefined;
 
-  /** Those so far. */
+  /** The rows so far. */
   get rows(): readonly R[] {
     return this.#rows;
   }
@@ -21,13 +21,13 @@ export class GrowingRows<R> {
     this.#tell();
   }
 
-  /** No row is added from now on. */
+  /** Ends the rows. */
   complete(): void {
     this.#isComplete = true;
     this.tell();
   }
 
-  /** All rows, once they are there. */
+  /** All rows, once the last is added. */
   async all(): Promise<readonly R[]> {
     while (!this.#isComplete) await this.#grown();
     return this.#rows;

@@ -12,8 +12,8 @@ import type { Queryable } from './types.ts';
 import { Witness } from './witness.ts';
 
 /**
- * A unique index of the table or a partition beside the key. Whatever it is for, spans that are alike to it would be
- * taken for one that is sent again, and left out.
+ * Finds a unique index beside the primary key. `ON CONFLICT DO NOTHING` would take two spans that are equal under it for
+ * one span sent twice, and drop one.
  */
 export const OTHER_UNIQUE_INDEX = `SELECT indexrelid::regclass::text AS name FROM pg_index
   WHERE (indisunique OR indisexclusion) AND NOT indisprimary AND indrelid IN (

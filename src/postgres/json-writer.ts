@@ -15,7 +15,7 @@ export interface ReadEntries {
   headOf(key: number): EntryHead | undefined;
 }
 
-/** What JSON escapes, or may have to: quotes, backslashes, control characters and surrogates. */
+/** Characters that may need escaping in JSON: quotes, backslashes, control characters and surrogates. */
 const UNSAFE = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
 
 /** Texts up to this length are searched for that first. In longer ones there is a line break most of the time. */
@@ -30,8 +30,8 @@ const BYTES_GROUP = 3;
  *
  * Values are mapped as OpenTelemetry specifies for formats other than OTLP ("Mapping to non-OTLP" of the common
  * specification): `NaN`, `Infinity` and `-Infinity` as those strings, bytes as a base64 string, empty as null. NUL and
- * lone surrogates, which Postgres refuses, become U+FFFD. What is too long, too deep or too much is cut. Both kinds of
- * change are marked with the name of the attribute or column.
+ * lone surrogates, which Postgres refuses, become U+FFFD. Texts that are too long, and values that are too deep or too
+ * many, are cut. Both kinds of change are marked with the name of the attribute or column.
  */
 export class JsonWriter {
   readonly #marks: Marks;
@@ -45,7 +45,7 @@ export class JsonWriter {
     this.#limits = limits;
   }
 
-  /** Begins a column; what an error left of the last one is dropped. */
+  /** Begins a column, and drops the rest of a column that failed. */
   begin(): void {
     this.#json = '';
     this.renewRoom();
@@ -58,7 +58,7 @@ export class JsonWriter {
     return json;
   }
 
-  /** Gives what follows the full room of a column. */
+  /** Resets the size limit for the next column. */
   renewRoom(): void {
     this.#charsLeft = this.#limits.maxJsonChars;
     this.#valuesLeft = MAX_VALUES;
@@ -210,7 +210,7 @@ export class JsonWriter {
   }
 }
 
-/** Whether it can stand in JSON as it is, as far as that is soon known. */
+/** Whether a text needs no escaping in JSON; false for long texts, which are not checked. */
 function isSafe(text: string): boolean {
   return text.length <= SHORT_TEXT && !UNSAFE.test(text);
 }

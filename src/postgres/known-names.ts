@@ -7,21 +7,21 @@ export interface EntryHead {
   readonly later: string;
 }
 
-/** What the name of an attribute tells by itself. */
+/** Facts that follow from an attribute's name alone. */
 interface KnownName<T> {
-  /** What was decided about the name. */
+  /** The decision on the name. */
   readonly is: T;
   /** Only if the name is stored as it is. */
   readonly head: EntryHead | undefined;
 }
 
-/** Bounds of what is kept, because names of attributes may be made up by anyone: half a megabyte at most. */
+/** Bounds of the cache (half a megabyte), because anyone may invent attribute names. */
 const MAX_NAMES = 256;
 const MAX_NAME_CHARS = 128;
 
 /**
- * Decides about each name of an attribute once. Spans of one kind have the same names in the same order, so that most
- * are found beside the name at the same place of the last span, which is cheaper than to look them up.
+ * Caches a decision for each attribute name. Spans of one kind have the same names in the same order, so most names are
+ * found by their position in the last span, which is cheaper than a lookup.
  */
 export class KnownNames<T> {
   readonly #decide: (name: string) => T;
@@ -33,7 +33,7 @@ export class KnownNames<T> {
     this.#decide = decide;
   }
 
-  /** What is known of the name, which is the attribute at this place of a span. */
+  /** The entry of the name at this position of a span's attributes. */
   at(place: number, name: string): KnownName<T> {
     if (this.#last[place] === name) return this.#found[place] as KnownName<T>;
     const known = this.#known.get(name) ?? this.#learn(name);

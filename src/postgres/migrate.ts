@@ -18,7 +18,7 @@ const MAX_LISTED = 8;
 export interface MigrationResult {
   /** Names of the migrations applied by this call; empty when the schema was up to date. */
   readonly applied: readonly string[];
-  /** What migrations had made before and was missing, such as `table mcp_traces`, and was made again by this call. */
+  /** Missing objects of earlier migrations, such as `table mcp_traces`, that this call created again. */
   readonly remade: readonly string[];
   /** Resulting version of the schema. */
   readonly version: number;

@@ -54,7 +54,7 @@ export async function listPartitions(db: Queryable): Promise<Partition[]> {
   }));
 }
 
-/** Runs statements that drop a table, one process at a time, and again while others hold a lock of it. */
+/** Runs statements that drop a table, one process at a time, and retries while others hold a lock on it. */
 export async function dropWhenLockable(db: Queryable, statements: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

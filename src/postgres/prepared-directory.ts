@@ -13,7 +13,7 @@ const FILES_AT_ONCE = 32;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const FILE_MODE = 0o600;
 
-/** What is packed: paths with `/`, and sizes in bytes; a folder has none. */
+/** Contents of the archive: paths with `/`, and sizes in bytes; a folder has no size. */
 interface Contents {
   /** Minor version of PGlite that made it, such as `0.5`; others may store data differently. */
   readonly line: string;
@@ -21,9 +21,9 @@ interface Contents {
 }
 
 /**
- * Makes a data directory of the prepared one of this package, beside its place and then renamed: what stands there is
- * whole. Does nothing where there is none for this version of PGlite, and where the place is not empty or is the root of
- * a file system.
+ * Copies the prepared data directory of this package, under a temporary name that is renamed at the end, so that it
+ * appears complete. Does nothing if there is none for this version of PGlite, or if the target is not empty or is the
+ * root of a file system.
  *
  * @param directory absolute, without links, and locked by the caller; missing or empty.
  * @param pglite address of the module of PGlite, undefined for the installed package.
@@ -72,7 +72,7 @@ async function unpack({ entries }: Contents, bodies: Buffer, directory: string):
   await Promise.all(writing);
 }
 
-/** Removes what processes left that ended while they unpacked; the lock keeps others from doing so now. */
+/** Removes the remains of processes that ended while unpacking; the lock keeps others from unpacking now. */
 async function removeUnfinished(directory: string): Promise<void> {
   const prefix = `${basename(directory)}.unfinished.`;
   for (const name of await readdir(dirname(directory))) {
@@ -115,7 +115,7 @@ interface Named {
 }
 
 const byPath = (a: Named, b: Named) => (a.path < b.path ? -1 : 1);
-/** Equal files of the three databases beside each other, where compression finds them. */
+/** Sorts equal files of the three databases next to each other, so that they compress well. */
 const twinOf = ({ path }: Named) => path.replace(/^base\/(\d+)\/(.*)$/, 'base/$2/$1');
 const byTwin = (a: Named, b: Named) => (twinOf(a) < twinOf(b) ? -1 : 1);
 

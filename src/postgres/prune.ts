@@ -18,7 +18,7 @@ const DERIVED: Readonly<Record<string, string>> = {
   mcp_runs: outside('started_at', 'ended_at'),
 };
 
-/** What {@link prune} deletes, or in a dry run would delete. */
+/** The rows and tables that {@link prune} deletes, or in a dry run would delete. */
 export interface PruneResult {
   /** Partitions of `mcp_traces`. */
   readonly dropped: readonly string[];
@@ -72,14 +72,14 @@ export async function prune(db: Queryable, before: Date, isDryRun = false): Prom
   }
 }
 
-/** The times between which rows stay. */
+/** Rows between these times stay. */
 function boundsOf(before: Date): string[] {
   const now = Date.now();
   const ahead = now + Math.max(now - before.getTime(), DAY_MS);
   return [before.toISOString(), new Date(ahead).toISOString()];
 }
 
-/** Both ends of a row lie outside of the bounds. */
+/** Whether both ends of a row are outside the bounds. */
 function outside(first: string, last: string): string {
   const isOutside = (column: string) =>
     `(${column} < $1::text::timestamptz OR ${column} > $2::text::timestamptz)`;

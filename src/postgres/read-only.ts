@@ -11,7 +11,7 @@ interface PgClient {
   query(statement: string | object): Promise<QueryResult>;
 }
 
-/** What was not begun after this is given up; those who asked have given up too. */
+/** Requests that have not begun after this time are dropped: their callers have timed out too. */
 const MAX_WAIT_MS = 30_000;
 
 /** `readOnly` of a server. Of its connections, which others need, statements that somebody else wrote take one. */

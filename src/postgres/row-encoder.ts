@@ -29,7 +29,7 @@ const NULL = -1;
 /** `jsonb` is sent as text after the number of its format. */
 const JSONB_VERSION = '\x01';
 
-/** What was changed to make a row of a span. */
+/** Changes that were made to fit a span into a row. */
 interface Changes {
   /** Whether the row names values that were replaced by ones that can be stored. */
   readonly isSanitized: boolean;
@@ -46,7 +46,7 @@ export interface BinaryRow extends Changes {
 
 /** A row as values, JSON columns as text. */
 export interface RowValues extends Changes {
-  /** By position of the column. */
+  /** Values by position of the column. */
   readonly values: readonly (Scalar | null)[];
 }
 
@@ -60,7 +60,7 @@ export class RowEncoder {
   readonly #json: SpanJson;
   readonly #used = new UsedColumns();
   #list = ALL_COLUMNS;
-  /** Of the text columns of the list, then of the JSON columns. */
+  /** Texts of the list's text columns, then of the JSON columns. */
   #texts: (string | null)[] = [];
 
   constructor(limits: ResolvedRowLimits) {

@@ -12,7 +12,7 @@ export interface BatchSink<R extends EncodedSpan> {
   writeGrowing?(rows: GrowingRows<R>): Promise<void>;
   /** Whether a failed statement may succeed without the row at fault. @defaultValue as Postgres reports it */
   readonly isRowAtFault?: (error: unknown) => boolean;
-  /** Knows rows that were stored. */
+  /** Remembers rows that were stored. */
   readonly witness: Witness;
 }
 

@@ -6,7 +6,7 @@ import { execScript, type Queryable } from './types.ts';
 const STATEMENT =
   /^(CREATE|DROP|ALTER) (?:OR REPLACE )?(?:UNIQUE )?(TABLE|VIEW|FUNCTION|AGGREGATE|INDEX|TRIGGER) (?:IF (?:NOT )?EXISTS )?(?:@schema@\.)?(\w+)(.* RENAME TO )?/;
 
-/** What is asked of a catalog for each kind, given the `name`. */
+/** SQL: whether an object exists, by its `kind` and `name`. */
 const EXISTS = `CASE
   WHEN kind = 'trigger' THEN EXISTS (SELECT FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
     WHERE tgname = name AND pg_table_is_visible(tgrelid))
@@ -15,7 +15,7 @@ const EXISTS = `CASE
     SELECT FROM pg_attribute WHERE attrelid = to_regclass('mcp_traces') AND attname = name AND NOT attisdropped)
   ELSE to_regclass(name) IS NOT NULL END`;
 
-/** A schema in which everything is made once more, to take from it what is missing. */
+/** A schema in which all objects are created again, to copy the missing ones from it. */
 const SCRATCH = 'mcp_observatory_scratch';
 
 let known: ReadonlyMap<string, string> | undefined;
@@ -39,8 +39,8 @@ function readObjects(): ReadonlyMap<string, string> {
 }
 
 /**
- * What of the current schema is not there, for instance `table mcp_traces`; empty when nothing is missing. Of a table
- * that is not partitioned as the migrations made it, such as a hypertable, indexes and partitions are not looked for.
+ * The objects of the current schema that are missing, for instance `table mcp_traces`. Indexes and partitions are not
+ * checked for a table that is not partitioned as the migrations made it, such as a hypertable.
  * @throws the driver's error.
  */
 export async function missingObjects(db: Queryable): Promise<readonly string[]> {

@@ -25,7 +25,7 @@ const SCOPE = positionOf('scope');
 const COUNTED_ON = positionOf('counted_on');
 const COST = positionOf('cost_usd');
 const USAGE_COLUMNS = COLUMNS.filter(isUsageColumn).map(positionOf);
-/** Columns that tell of a model call, as far as an agent or a tool may have them too. */
+/** Columns of a model call that an agent or a tool may have too. */
 const CALL_COLUMNS = [positionOf('model'), ...USAGE_COLUMNS];
 
 /** Names of `SpanKind` and `SpanStatusCode`, by their numbers. */
@@ -40,7 +40,7 @@ export type Cell = Scalar | HrTime | null;
  * for many spans; its values are valid until the next one is read.
  */
 export class SpanCells {
-  /** By position of the column; JSON columns are null, because they are written from the span. */
+  /** Values by position of the column; null for JSON columns, which are written from the span. */
   readonly values: Cell[] = COLUMNS.map(() => null);
   readonly marks: Marks = new Marks();
   readonly limits: ResolvedRowLimits;
@@ -131,7 +131,7 @@ export class SpanCells {
     const { values } = this;
     if (values[COUNTED_ON] === null) {
       if (!CALL_COLUMNS.some((position) => values[position] !== null)) return;
-      // What an application says that a tool costs is its own.
+      // A cost that an application sets on a tool's span is the tool's own.
       if (!isAggregate(span, this.#divider.hasGenAi)) return;
       if (values[COST] !== null && interactionKind(span) === 'tool') return;
       values[COUNTED_ON] = COUNTED_ON_CHILDREN;

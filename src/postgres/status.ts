@@ -27,7 +27,7 @@ export interface DatabaseStatus {
   /** Version of the schema that this code knows. */
   readonly codeVersion: number;
   readonly state: SchemaState;
-  /** What the migrations made and is not there, such as `table mcp_traces`; only of a schema of this version. */
+  /** Objects of the migrations that are missing, such as `table mcp_traces`; only for a schema of this version. */
   readonly missing: readonly string[];
   /** Figures of the table; absent when it is missing. */
   readonly table?: TableStatus | undefined;

@@ -35,19 +35,19 @@ export abstract class SpanStoreExporter implements SpanExporter, AsyncDisposable
   readonly #end = new AbortController();
   #shutdown: Promise<void> | undefined;
   #isClosed = false;
-  /** What those who feed the exporter have to do before it closes. */
+  /** Callbacks of the exporter's feeders, awaited before it closes. */
   readonly #feeders: (() => Promise<void>)[] = [];
-  /** Codes of failures that were told. */
+  /** Codes of failures that were already logged. */
   readonly #told = new Set<string>();
 
   /** Writes spans and counts the outcome of each. */
   protected abstract write(spans: readonly ReadableSpan[], tally: StoreTally): Promise<void>;
-  /** Says what an error of {@link write} means for the user. */
+  /** Explains an error of {@link write} to the user. */
   protected abstract explain(error: unknown): Promise<ObservatoryError>;
-  /** Closes what the exporter opened. */
+  /** Closes the connections that the exporter opened. */
   protected abstract disconnect(): Promise<void>;
 
-  /** Aborted when exports in progress are given up. */
+  /** Aborted when exports in progress are abandoned. */
   protected get end(): AbortSignal {
     return this.#end.signal;
   }
@@ -91,7 +91,7 @@ export abstract class SpanStoreExporter implements SpanExporter, AsyncDisposable
   }
 
   /**
-   * Adds what {@link shutdown} waits for while the exporter still exports: a processor that has spans for it.
+   * Adds a processor with spans for this exporter; {@link shutdown} waits for it while the exporter still exports.
    * @param settle exports them.
    */
   beforeShutdown(settle: () => Promise<void>): void {
@@ -161,7 +161,7 @@ export abstract class SpanStoreExporter implements SpanExporter, AsyncDisposable
  * stored, so a retry would change nothing.
  */
 export class RefusedSpansError extends ObservatoryError {
-  /** Private, so that a log of the error does not show what is in the spans. */
+  /** Private, so that logging the error does not show the spans' content. */
   readonly #spans: readonly ReadableSpan[];
 
   constructor(refused: readonly RefusedSpan[], total: number) {

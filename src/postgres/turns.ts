@@ -1,23 +1,23 @@
-/** Who goes first: what is written or kept fresh, then the views of the page, then what agents ask. */
+/** Priorities: writes and roll-ups first, then the views of the page, then questions of agents. */
 const RANKS = ['statement', 'view', 'question'] as const;
 
 export type Rank = (typeof RANKS)[number];
 
-/** What takes less makes nobody wait. */
+/** After a shorter turn a rank needs no rest. */
 const SHORT_MS = 200;
-/** Those before it have nothing to do when they have not come for this long. */
+/** A rank counts as idle after this time without work. */
 const IDLE_MS = 100;
 
 interface Line<T> {
   readonly waiting: T[];
-  /** When something of this rank last came or ended. */
+  /** When work of this rank last arrived or ended. */
   busyAt: number;
   restUntil: number;
 }
 
 /**
- * Whose turn it is, where one works at a time. Within a rank it is who came first. After a long turn a rank leaves as much
- * time to those before it, unless they have nothing to do: they get at least half of the time, whatever is asked.
+ * Schedules work that runs one at a time, by rank, then first in, first out. After a long turn a rank rests for as long
+ * as the turn took, unless all higher ranks are idle, so higher ranks get at least half of the time.
  */
 export class Turns<T> {
   readonly #lines: Record<Rank, Line<T>> = { statement: newLine(), view: newLine(), question: newLine() };
@@ -27,13 +27,13 @@ export class Turns<T> {
     this.#lines[rank].busyAt = nowMs;
   }
 
-  /** Takes who is next; undefined when nobody waits, or nobody may begin yet. */
+  /** Dequeues the next waiter; undefined when the queue is empty or no one may begin yet. */
   next(nowMs: number): T | undefined {
     const rank = this.#firstRank();
     return rank === undefined || this.#beginsAt(rank) > nowMs ? undefined : this.#lines[rank].waiting.shift();
   }
 
-  /** When the next turn may begin; undefined when nobody waits. */
+  /** When the next turn may begin; undefined for an empty queue. */
   get nextAtMs(): number | undefined {
     const rank = this.#firstRank();
     return rank === undefined ? undefined : this.#beginsAt(rank);
@@ -46,7 +46,7 @@ export class Turns<T> {
     if (tookMs > SHORT_MS) line.restUntil = nowMs + tookMs;
   }
 
-  /** Whether somebody waits who goes before this rank. */
+  /** Whether a waiter has priority over this rank. */
   hasBefore(rank: Rank): boolean {
     const first = this.#firstRank();
     return first !== undefined && RANKS.indexOf(first) < RANKS.indexOf(rank);
@@ -57,7 +57,7 @@ export class Turns<T> {
     return this.#lines.statement.waiting.length > 0;
   }
 
-  /** Takes all that wait in a rank. */
+  /** Dequeues all waiters of a rank. */
   takeAll(rank: Rank): readonly T[] {
     return this.#lines[rank].waiting.splice(0);
   }

@@ -32,11 +32,11 @@ export interface Statement {
   readonly values?: readonly unknown[] | undefined;
 }
 
-/** How statements that only read are run. */
+/** Options of {@link Database.readOnly}. */
 export interface ReadOnlyOptions {
   /** How long each statement may take on a server; in the embedded database, all of them. */
   readonly timeoutMs: number;
-  /** Whether it is for somebody else than the page. They run one at a time, after all others. @defaultValue false */
+  /** Whether an agent asks, not the page: one question at a time, after all others. @defaultValue false */
   readonly isForeign?: boolean | undefined;
 }
 

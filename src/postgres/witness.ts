@@ -5,7 +5,7 @@ import { isRowAtFault } from './database-error.ts';
 const MAX_SIZE = 64 * 1024;
 
 /**
- * Remembers a span that was stored. Whether the table would take it now tells a row that cannot be stored from a table
+ * Remembers a span that was stored. Whether the table would accept it again distinguishes a bad row from a table
  * that takes none.
  */
 export class Witness {

@@ -1,4 +1,4 @@
-/** What this package adds to an application's own SDK: signals on its spans, and rows of them. */
+/** Adds to an application's own SDK: signals on its spans, and rows of them. */
 import { type Context, diag, type TracerProvider } from '@opentelemetry/api';
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace';
 import { printable } from '../base/index.ts';
@@ -49,7 +49,7 @@ class RowsBeside implements SpanProcessor {
     this.#rows.onEnd(span);
   }
 
-  /** What is not stored in time is tried again until the process ends, when losses are logged. */
+  /** Spans not stored in time are retried until the process ends, when losses are logged. */
   async forceFlush(): Promise<void> {
     await this.#rows.forceFlush(this.#flushMs()).catch(() => {});
   }

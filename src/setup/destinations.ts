@@ -24,7 +24,7 @@ export interface Destination {
   readonly what: 'spans' | 'metrics';
   /** Without passwords and keys. */
   readonly address: string;
-  /** Why it does not accept what is sent; null if it does. */
+  /** Why the destination does not accept the data; null if it does. */
   readonly problem: string | null;
 }
 

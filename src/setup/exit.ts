@@ -3,7 +3,7 @@ import { errorMessage, isDoneWithin, ObservatoryError } from '../base/index.ts';
 
 /** The parts of the SDK needed at exit. */
 export interface Flushable {
-  /** Sends what is queued, in `limitMs` at most; what is not sent stays queued. */
+  /** Sends the queue within `limitMs`; the rest stays queued. */
   forceFlush(limitMs: number): Promise<void>;
   /** Takes `limitMs` at most. */
   shutdown(limitMs: number): Promise<void>;
@@ -32,7 +32,7 @@ export interface ExitHandlers {
  */
 export function flushOnExit(target: Flushable, deadline: () => number): ExitHandlers {
   let isTimeUsed = false;
-  // What has used up its time may still be written to disk, but is not sent again.
+  // Spans whose time is used up may still be written to disk, but are not sent again.
   const onExit = () => target.exportNow(isTimeUsed ? 0 : deadline());
   const removeLast = () => void process.removeListener('exit', onExit);
   const shutdown = async () => {
@@ -40,7 +40,7 @@ export function flushOnExit(target: Flushable, deadline: () => number): ExitHand
     await within(deadlineMs, target.shutdown(deadlineMs));
     isTimeUsed = true;
   };
-  // The process may go on. What is not sent is tried again at its end, which logs losses.
+  // The process may go on. Unsent spans are retried at its end, which logs losses.
   const onStdinEnd = () => void target.forceFlush(deadline()).catch(() => {});
   const onSignal = (signal: NodeJS.Signals) => {
     process.removeListener(signal, onSignal);
@@ -53,7 +53,7 @@ export function flushOnExit(target: Flushable, deadline: () => number): ExitHand
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
   const removeNaturalEnd = onNaturalEnd(shutdown);
-  // Before the processors, which drop at exit what nobody sends.
+  // Before the processors, which drop unsent spans at exit.
   process.prependListener('exit', onExit);
   // Listening for 'end' neither starts reading nor keeps the process alive, so a server's stdin is not affected.
   const { stdin } = process;
@@ -68,7 +68,7 @@ export function flushOnExit(target: Flushable, deadline: () => number): ExitHand
   return { removeWaiting, removeLast };
 }
 
-/** The parts keep the deadline themselves; this is for those that do not. */
+/** A backstop: parts should keep the deadline themselves. */
 const MARGIN_MS = 100;
 
 /** Settles when the work does or the deadline passes. Failures are logged through `diag`, never thrown. */

@@ -12,7 +12,7 @@ import type { DeferredEnrichment } from '../processor/index.ts';
 import type { RunningMetrics } from './meter-provider.ts';
 import type { ResolvedStartOptions } from './options.ts';
 
-/** What is left to send, by destination, as input of the export process: OTLP requests in protobuf. */
+/** The remaining data by destination, as input of the export process: OTLP requests in protobuf. */
 export interface LastExport {
   readonly otlp?: OtlpRequest | undefined;
   readonly metrics?: OtlpRequest | undefined;
@@ -21,7 +21,7 @@ export interface LastExport {
     | undefined;
 }
 
-/** What the export process says of a part. */
+/** The export process's report on a part. */
 export interface PartResult {
   readonly part: keyof LastExport;
   /** Why it was not accepted; absent if it was. */
@@ -34,14 +34,14 @@ const MAX_SAID = 500;
 /** Spans of one request to the database. */
 const BATCH = 512;
 
-/** What exports, by destination. */
+/** Exporters, by destination. */
 export interface Destinations {
   readonly postgres?: DurableSpanProcessor | undefined;
   readonly otlp?:
     | { readonly processor: DurableSpanProcessor; readonly exporter: OtlpSpanExporter }
     | undefined;
   readonly metrics?: RunningMetrics | undefined;
-  /** What spans pass through before they are exported. */
+  /** Processors that spans pass before they are exported. */
   readonly enrichment?: DeferredEnrichment | undefined;
 }
 
@@ -136,7 +136,7 @@ function requestBy(
   return request;
 }
 
-/** Several, because what is read from one is limited. */
+/** Several, because each is read up to a limit. */
 function requestsOf(spans: readonly ReadableSpan[]): Uint8Array[] {
   const requests: Uint8Array[] = [];
   for (let i = 0; i < spans.length; i += BATCH) requests.push(encodeProtobuf(spans.slice(i, i + BATCH)));

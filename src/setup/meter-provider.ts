@@ -14,9 +14,9 @@ export interface RunningMetrics {
   readonly provider: ManagedMeterProvider;
   /** Sends what was recorded once, in `limitMs` at most, whereas a flush of the provider takes the timeout of an export. */
   flush(limitMs: number): Promise<void>;
-  /** Exports what is there and shuts down; after `limitMs` the export is ended. Idempotent. */
+  /** Exports the recorded metrics and shuts down; the export ends after `limitMs`. Idempotent. */
   stop(limitMs: number): Promise<void>;
-  /** What was recorded and not exported by `stop`, as a request for another process to send. */
+  /** Metrics that `stop` did not export, as a request for another process to send. */
   requestNow(): OtlpRequest | undefined;
 }
 

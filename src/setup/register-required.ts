@@ -20,7 +20,7 @@ if (isMainThread) {
 }
 
 function holdProgram(registered: Promise<unknown>): void {
-  // What is waited for may not keep the process alive.
+  // The awaited work may not keep the process alive by itself.
   const alive = setInterval(() => {}, 60_000);
   let isHeld = false;
   // Node calls the function that stands here after it has loaded what is required first.

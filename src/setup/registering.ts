@@ -1,4 +1,4 @@
-/** What `mcp-observatory/register` does where it is not disabled; loaded by it. */
+/** The work of `mcp-observatory/register`, loaded by it unless it is disabled. */
 import { diag, type MeterProvider, type TracerProvider } from '@opentelemetry/api';
 import type { Instrumentation } from '@opentelemetry/instrumentation';
 import { runningProvider, useStderrDiag } from '../base/index.ts';
@@ -17,7 +17,7 @@ import {
 } from './registration/index.ts';
 import type { Beside, RunningObservatory } from './start-observatory.ts';
 
-/** Says, where asked for, that nothing is traced. */
+/** Logs at level `info` that nothing is traced. */
 export function reportDisabled(): void {
   useStderrDiag(process.env.OTEL_LOG_LEVEL);
   diag.info('mcp-observatory: OTEL_SDK_DISABLED is set; nothing is traced');
@@ -78,7 +78,7 @@ async function joinRunning(provider: TracerProvider): Promise<Sdks> {
   return { use: meterUse(beside?.meterProvider, () => beside?.stopMetrics()) };
 }
 
-/** @returns what has instrumentations use our meter provider, if there is one, until the application sets its own. */
+/** @returns a function that gives instrumentations our meter provider, if any, until the application sets its own. */
 function meterUse(ours: MeterProvider | undefined, stop: () => Promise<void> | undefined): Sdks['use'] {
   let used: readonly Instrumentation[] = [];
   let current = ours;

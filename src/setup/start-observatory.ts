@@ -107,7 +107,7 @@ export async function start(
   return manage(tracerProvider, isGlobal, outlet, { ...to, metrics, enrichment }, resolved, deadline);
 }
 
-/** What is exported beside an application's SDK. */
+/** The exports beside an application's SDK. */
 export interface Beside {
   readonly meterProvider: ManagedMeterProvider | undefined;
   stopMetrics(): Promise<void>;
@@ -241,7 +241,7 @@ function manage(
     const spans = both(postgres?.forceFlush(limitMs), otlp?.processor.forceFlush(limitMs));
     await both(spans, metrics?.flush(limitMs));
   };
-  /** Ends what is under way, then the exports. */
+  /** Ends running work, then the exports. */
   const stop = async (limitMs: number) => {
     const until = performance.now() + limitMs;
     // Half of the time is reserved for the spans of runs that did not end.
@@ -268,7 +268,7 @@ function manage(
     const sender = otlp?.processor;
     for (const span of sender?.handOver() ?? []) theirs.take(span);
     await enrichment?.settle();
-    // What is under way is sent by ours, and has until the end of the process, which it does not delay.
+    // Our provider exports the spans that are still open, until the process ends, without delaying that.
     await sender?.settle();
     otlp = undefined;
     if (postgres === undefined && metrics === undefined) {
@@ -295,12 +295,12 @@ function manage(
   return observatory;
 }
 
-/** Losses were told when they were counted. */
+/** Losses were logged when they were counted. */
 function unlessLost(error: unknown): void {
   if (!(error instanceof ObservatoryError && error.code === 'SPANS_NOT_SAFE')) throw error;
 }
 
-/** Waits for both whatever happens to the other; a failure of the first takes precedence. */
+/** Waits for both, even if one fails; an error of the first takes precedence. */
 async function both(first: Promise<void> | undefined, second: Promise<void> | undefined): Promise<void> {
   const results = await Promise.allSettled([first, second]);
   for (const result of results) if (result.status === 'rejected') throw result.reason;

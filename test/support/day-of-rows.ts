@@ -81,10 +81,16 @@ export function insertLongRun(spans: number): string {
 /** The questions that have an index of their own, about the middle of the rows. */
 export function questions(rows: number): Readonly<Record<string, string>> {
   const session = Math.floor(rows / 100);
+  const call = 3 * Math.floor(rows / 6) + MODEL_CALL;
   const of = (condition: string) => `SELECT * FROM mcp_traces WHERE ${condition} ORDER BY start_time`;
   const newest = (condition: string) =>
     `SELECT * FROM mcp_traces WHERE ${condition} ORDER BY start_time DESC LIMIT 50`;
   return {
+    'a trace': of(`trace_id = md5('t${Math.floor(call / 20)}')::uuid`),
+    'a service': newest(`service = 'service-3'`),
+    'a model': newest(`model = 'model-5'`),
+    'a prompt': of(`prompt_hash = md5('p${call}') || md5('q${call}')`),
+    'a normalized prompt': newest(`normalized_prompt_hash = md5('p${call % 5000}') || md5('q')`),
     'a session': of(`session_id = 'session-' || md5('c${session}')`),
     'a conversation': of(`conversation_id = 'conversation-' || md5('c${session}')`),
     'a run': of(`run_id = 'run-${session}'`),

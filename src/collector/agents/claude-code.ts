@@ -109,7 +109,7 @@ function toolResult(event: AgentEvent): AgentCall | undefined {
   );
 }
 
-/** A call that was not allowed has no result; one that was has it later. */
+/** A refused call has no result; the result of an allowed one is another event. */
 function toolDecision(event: AgentEvent): AgentCall | undefined {
   if (event.text('decision') !== 'reject') return undefined;
   return toolCall(event, { type: 'rejected', message: event.text('source') });

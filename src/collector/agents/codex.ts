@@ -39,7 +39,7 @@ function userPrompt(event: AgentEvent): AgentCall {
   };
 }
 
-/** Only those that failed: the others are followed by their stream. */
+/** Failed requests only: successful ones are reported by the events of their stream. */
 function apiRequest(event: AgentEvent): AgentCall | undefined {
   const message = event.content('error.message');
   const status = event.count(semconv.ATTR_HTTP_RESPONSE_STATUS_CODE);

@@ -24,7 +24,7 @@ export class AgentEvent {
     return undefined;
   }
 
-  /** A text that the agent does not withhold: it writes a word in brackets instead. */
+  /** A text, unless the agent withholds it: it then writes a word in brackets. */
   content(name: string): string | undefined {
     const text = this.text(name);
     return text === undefined || text === '<REDACTED>' || text === '[REDACTED]' ? undefined : text;
@@ -69,7 +69,7 @@ export class AgentEvent {
     return Number.isNaN(ms) || ms < 0 ? time : [Math.floor(ms / 1000), (ms % 1000) * 1_000_000];
   }
 
-  /** What tells this event from others of its kind in the run, the same however often it is delivered. */
+  /** Identifies this event among those of its kind in the run; stable over repeated deliveries. */
   get fingerprint(): string {
     const named = FINGERPRINT.map((name) => this.text(name) ?? '');
     return [...this.log.time, ...named].join(' ');

@@ -18,10 +18,10 @@ const READERS: ReadonlyMap<string, readonly [AgentDialect, (event: AgentEvent) =
     ),
   );
 
-/** What the log records of one request become. */
+/** The spans made of the log records of one request. */
 export interface AgentSpans {
   readonly spans: readonly ReceivedSpan[];
-  /** Records that are no event of a known agent, or add nothing to its runs; they are not stored. */
+  /** Records that are not events of a known agent, or add nothing to its runs; they are not stored. */
   readonly ignored: number;
 }
 

@@ -11,7 +11,7 @@ export interface AdmissionLimits {
   readonly maxRequests: number;
   /** Half for bodies on their way, half for requests being decoded and written. */
   readonly maxBytes: number;
-  /** Of requests being decoded and written. */
+  /** Spans of requests being decoded and written. */
   readonly maxSpans: number;
 }
 
@@ -21,7 +21,7 @@ interface Waiting {
   readonly start: () => void;
 }
 
-/** What the requests being decoded and written hold. */
+/** Resources held by requests being decoded and written. */
 interface Work {
   requests: number;
   bytes: number;

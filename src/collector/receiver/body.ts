@@ -12,7 +12,7 @@ const MAX_BODY_MS = 30_000;
 /** Room that is reserved for a body of unknown length, and by which the reservation grows. */
 const STEP_BYTES = 64 * 1024;
 
-/** What is known of a body before it is read. */
+/** Limits of a body, and how its length is known. */
 export interface BodyLimits {
   readonly maxBytes: number;
   /** The length that the sender announced; undefined if it did not. */
@@ -60,7 +60,7 @@ export async function readBody(stream: Readable, limits: BodyLimits, ticket: Tic
       else timer = setTimeout(checkRate, left);
     };
     let timer = setTimeout(checkRate, body.allowedMs);
-    // A stream that is given up may fail later, when nothing else listens.
+    // An abandoned stream may fail later, when nothing else listens.
     stream
       .on('error', () => {})
       .once('end', end)

@@ -2,20 +2,19 @@ import { isIP } from 'node:net';
 import { isLoopback } from './listen.ts';
 import { Rejection } from './rejection.ts';
 
-/** Names that nobody can have in the public DNS (RFC 6761, 6762 and 8375, and `.internal`), as containers are given. */
+/** Names without a dot, and names that cannot be in the public DNS (RFC 6761, 6762 and 8375, and `.internal`). */
 const PRIVATE_NAME = /^[^.]*$|\.(?:localhost|local|internal|test|home\.arpa)$/i;
 
-/** What a request says of where it comes from and goes to. */
+/** The headers that name a request's origin and target. */
 interface Headers {
   readonly host?: string | undefined;
   readonly origin?: string | undefined;
 }
 
 /**
- * Refuses what a page of another site sends from the browser of this machine's user. It cannot have a token, so where
- * senders need one there is nothing to refuse. `Origin` has to be the address that is asked for, if there is one. A port
- * that only this machine reaches may not be asked for by a name of the public DNS, which may be the page's own, made to
- * lead here. Elsewhere any name may be that of a service.
+ * Refuses requests of foreign web pages in a browser on this machine. They cannot have a token, so nothing is checked
+ * where senders need one. An `Origin` must be the requested address. On loopback, `Host` may not be a name of the public
+ * DNS, since a page could have its own name resolve here (DNS rebinding). Elsewhere any name may be that of a service.
  *
  * @param listensAt the host that the port is bound to; `undefined` where names do not matter.
  * @throws Rejection `foreign_page`

@@ -1,7 +1,7 @@
 /** Encoding of a request and its answer. */
 export type OtlpEncoding = 'protobuf' | 'json';
 
-/** What a request holds. Metrics are accepted and not stored. */
+/** The signals of requests. Metrics are accepted and not stored. */
 export type OtlpSignal = 'traces' | 'logs' | 'metrics';
 
 /** Where each signal is sent: over HTTP, and over gRPC. */
@@ -17,7 +17,7 @@ function grpcPath(folder: string, service: string): string {
 
 const SIGNALS = Object.keys(SIGNAL_PATHS) as readonly OtlpSignal[];
 
-/** The signal of a path; undefined when it is none. */
+/** The signal of a path; undefined for other paths. */
 export function signalAt(transport: 'http' | 'grpc', path: string | undefined): OtlpSignal | undefined {
   return SIGNALS.find((signal) => SIGNAL_PATHS[signal][transport] === path);
 }

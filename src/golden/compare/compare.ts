@@ -79,7 +79,7 @@ export function withoutVolatile(output: GoldenOutput): GoldenOutput {
   };
 }
 
-/** What is compared of the entries of a list, and how a missing or unexpected one is shown. */
+/** How the entries of a list are compared, and how a missing or unexpected one is shown. */
 interface EntryRule {
   readonly fields: readonly string[];
   readonly short: (entry: Json) => string;

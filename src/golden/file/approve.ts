@@ -17,7 +17,7 @@ export function isApproved({ approval, checksum }: Golden): boolean {
 }
 
 /**
- * Writes into a golden that a person has approved what it holds.
+ * Records in a golden that a person has approved its content.
  * @throws ObservatoryError `INVALID_OPTION` without a name; `GOLDEN_EDITED` for one that was edited by hand; the errors
  * of reading.
  */

@@ -48,7 +48,7 @@ export interface Golden {
   readonly provider_responses: readonly ProviderExchange[];
   /** Null for runs without MCP servers. */
   readonly mcp_cassette: McpCassette | null;
-  /** Not part of what the checksum covers. */
+  /** Not covered by the checksum. */
   readonly approval?: GoldenApproval;
   readonly checksum: GoldenChecksum;
 }
@@ -239,6 +239,6 @@ interface PerformanceBounds {
 /** SHA-256 of the expanded golden without this field, in canonical JSON. */
 export interface GoldenChecksum {
   readonly sha256: string;
-  /** First 8 hex digits of the hash of each part (16 in version 1), by place. They locate a change. */
+  /** First 8 hex digits of the hash of each part, by place. They locate a change. */
   readonly parts: Readonly<Record<string, string>>;
 }

@@ -53,8 +53,8 @@ export function readRecordedExchange(value: unknown): RecordedExchange {
 }
 
 /**
- * Makes goldens of recorded exchanges, one for each conversation, with their real dates, models and tokens. How long the
- * answers took is not in recordings, so durations are null; the date of each request is kept.
+ * Makes goldens of recorded exchanges, one for each conversation, with their real dates, models and tokens. Recordings
+ * do not hold durations, so these are null; the date of each request is kept.
  *
  * Such a golden can be shown, compared and played back (`playGolden`); it cannot be rerun, since the program that made
  * the requests is not known.
@@ -102,7 +102,7 @@ async function goldenOf(id: string, rows: readonly RecordedExchange[]) {
     runner: 'other',
     source: 'recorded',
     recorded_at: dateOf(first),
-    // What was recorded then stays what was said then.
+    // It documents what was said at that time, so it does not expire.
     expires_at: null,
     versions: { observatory: VERSION, sdk: null, models, tools: {} },
     input: { provider: first.provider, model: first.model ?? models[0] ?? 'unknown' },
@@ -129,7 +129,7 @@ function exchangeOf(row: RecordedExchange, index: number): ProviderExchange {
   return { iteration: index + 1, request, response, token_usage: usage, duration_ms: null, ...date };
 }
 
-/** A stream whose events hold compact JSON, as the format keeps it; recordings may have been decoded and written anew. */
+/** A stream whose events hold compact JSON, as the format keeps it; recordings may have been decoded and re-encoded. */
 function compactStream(sse: string): string {
   return sse
     .split(/\r\n|\n|\r/)

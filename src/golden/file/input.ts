@@ -117,7 +117,7 @@ function withReferences(entries: JsonObject): JsonObject {
   const servers = Object.entries(entries).map(([name, server]) => {
     const kept: Json = { ...(server as Json) };
     for (const group of ['env', 'headers']) {
-      // A function that gives headers cannot be kept, nor can what it gives.
+      // Neither a `headers` function nor its results can be recorded.
       if (typeof kept[group] === 'function') delete kept[group];
       if (typeof kept[group] !== 'object' || kept[group] === null) continue;
       const names = Object.keys(kept[group]);

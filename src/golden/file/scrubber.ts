@@ -63,8 +63,8 @@ const ACCOUNT_IDS: readonly (readonly [RegExp, string])[] = [
 const SHORTEST_SECRET = 6;
 
 /**
- * Takes secrets out of what a golden keeps of texts: values that are known to be secret because they stood where
- * secrets stand, and everything that has the form of one. The headers and fields themselves are dropped by allow-list.
+ * Removes secrets from the texts of a golden: values known from places that hold secrets (keys, headers, `env`), and
+ * everything in the form of a secret. The headers and fields themselves are dropped by allow-list.
  */
 export class Scrubber {
   readonly #secrets = new Set<string>();

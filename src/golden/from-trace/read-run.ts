@@ -141,7 +141,7 @@ function callOf(span: SpanRow, turns: readonly StoredTurn[]): StoredCall {
   };
 }
 
-/** With a gate the tool's span has no result; take the one that the model saw. */
+/** Behind a gate the tool's span has no result; use the one that the model saw. */
 function shownResult(span: SpanRow, turns: readonly StoredTurn[]): object | undefined {
   const id = textAt(span, semconv.ATTR_GEN_AI_TOOL_CALL_ID);
   for (const { input } of turns) {

@@ -33,7 +33,7 @@ export interface PolicyStep {
   readonly promptTemplateId?: string | undefined;
 }
 
-/** Options of `recordPolicyStep`: those of the golden, and what a step has that no golden holds. */
+/** Options of `recordPolicyStep`: those of the golden, and those of a step that a golden cannot hold. */
 export interface RecordPolicyStepOptions
   extends Pick<
       RecordGoldenOptions,
@@ -111,7 +111,7 @@ export async function recordPolicyStep(
           ...(promptTemplateId === undefined ? {} : { prompt_template_id: promptTemplateId }),
         },
       },
-      // A run of the trail is not repeated by a replay.
+      // A replay has another run id in the audit trail.
       golden_output: askResultToWire({ ...result, runId: '' }),
       comparison: {
         final_answer: { check: 'exact' as const },

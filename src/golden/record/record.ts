@@ -26,7 +26,7 @@ export interface RecordGoldenOptions {
   readonly path: string;
   /** @defaultValue the name of the file, without `.json` */
   readonly testName?: string | undefined;
-  /** What the golden demonstrates, in a sentence. */
+  /** One sentence on what the golden demonstrates. */
   readonly description?: string | undefined;
   /** @defaultValue 'happy_path' */
   readonly category?: GoldenCategory | undefined;

@@ -66,7 +66,7 @@ export class CassettePlayer {
     throw this.#onMiss(this.#calls.miss(canonical, what, 'call'));
   }
 
-  /** What calls are matched by, without secrets on either side. */
+  /** The key by which calls are matched, without secrets on either side. */
   #canonical(server: string, tool: string, args: unknown): Record<string, unknown> {
     return { server, tool, arguments: this.#scrubber.clean(args) };
   }

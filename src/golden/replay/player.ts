@@ -107,7 +107,7 @@ export class GoldenPlayer {
     throw this.#miss(this.#exchanges.miss(canonical, what, 'exchange', '.request'));
   }
 
-  /** What requests are matched by. @param index position among all requests. */
+  /** The key by which requests are matched. @param index position among all requests. */
   #canonical(request: WireRequest, index: number): Record<string, unknown> {
     return this.#inOrder ? outlineOf(request, index) : canonicalRequest(request, this.#liveTools);
   }
@@ -125,8 +125,8 @@ const API_ENDS = ['/chat/completions', '/responses', '/messages', '/models/'] as
 const RESULT_LEFT_OUT = '[tool result]';
 
 /**
- * What requests are matched by: method, API and body. Host, version prefix and headers do not count, so that a recording
- * made through a gateway works for the API itself.
+ * The key by which requests are matched: method, API and body. Host, version prefix and headers do not count, so that
+ * a recording made through a gateway works for the API itself.
  *
  * @param liveTools leave out tool results, which vary when tools run for real.
  */
@@ -139,7 +139,7 @@ export function canonicalRequest(request: WireRequest, liveTools: boolean): Reco
   };
 }
 
-/** What requests at the same position of a conversation have in common, whatever their wording. */
+/** The part that requests at the same position of a conversation share, apart from their wording. */
 function outlineOf(request: WireRequest, index: number): Record<string, unknown> {
   const body = (request.body ?? {}) as Record<string, unknown>;
   const messages = body.messages ?? body.contents ?? body.input;

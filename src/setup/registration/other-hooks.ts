@@ -23,7 +23,7 @@ interface Registry {
 const PACKAGE = 'import-in-the-middle';
 const IN_PACKAGE = `${sep}${PACKAGE}${sep}`;
 
-/** Hooks that pass modules on; what they pass on is not passed on again. */
+/** Hooks that pass modules on; these are not passed on a second time. */
 const forwarding = new WeakSet<ImportHook>();
 
 /** Shares between our copy, found from `ownFile`, and each other one that is loaded, now or later. */

@@ -1,7 +1,7 @@
 /** Flags of Node that load modules before the program. */
 const FLAG = /^(?:--import|--require|-r|--(?:experimental-)?loader)(?:=(.*))?$/;
 
-/** What the command line and `NODE_OPTIONS` have Node load before the program. */
+/** Modules that the command line and `NODE_OPTIONS` preload. */
 export function preloads(): string[] {
   const words = [...(process.env.NODE_OPTIONS ?? '').split(/\s+/), ...process.execArgv];
   return words.flatMap((word, index) => {

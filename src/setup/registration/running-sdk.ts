@@ -72,7 +72,7 @@ function replaceOnce<Value>(
   });
 }
 
-/** What all modules of the API share: providers and the like, and the version that set the first of them. */
+/** The global object that all copies of the API share: providers, and the version that set the first of them. */
 interface Globals {
   readonly version: string;
   diag?: unknown;
@@ -82,8 +82,8 @@ const globals = () => Reflect.get(globalThis, GLOBALS) as Globals | undefined;
 const areGlobalsOurs = globals() === undefined;
 
 /**
- * Lets a module of the API set something. It takes nothing from a module of another version than the one that was first,
- * which is ours: then what we have set is given up, but for the logger.
+ * Lets a copy of the API set a global. The API refuses copies of another version than the first one, which is ours; then
+ * our globals are removed, except for the logger.
  */
 function withOwnVersion(version: string | undefined, set: () => boolean): boolean {
   const before = globals();
@@ -98,7 +98,7 @@ function withOwnVersion(version: string | undefined, set: () => boolean): boolea
 
 /** The span processors of an application's SDK. */
 export interface OtherProcessors {
-  /** Adds a processor that comes before all others, which see what it writes. */
+  /** Adds a processor before all others, so that they see what it writes. */
   addFirst(processor: SpanProcessor): void;
   addLast(processor: SpanProcessor): void;
   /** Has a span of ours exported as one of theirs. It is enriched already. */
