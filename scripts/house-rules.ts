@@ -42,7 +42,6 @@ const MAX_PATTERN_CHARS = 300;
 
 /** Files and folders that broke a rule when it was made. The list may only shrink: what was mended must leave it. */
 export const KNOWN: readonly string[] = [
-  'instrumentation/mcp',
   'evidence/claims/admissions.ts',
   'evidence/claims/clock.ts',
   'evidence/claims/denials.ts',
@@ -54,8 +53,6 @@ export const KNOWN: readonly string[] = [
   'evidence/claims/verbs.ts',
   'collector/receiver/grpc-stream.ts',
   'instrumentation/mcp/metrics.ts',
-  'setup/metrics-now.ts',
-  'setup/natural-end.ts',
   'setup/registration/other-hooks.ts',
 ];
 

@@ -6,12 +6,12 @@ import {
   callOf,
   isOneCall,
   isOwnCall,
+  processKey,
   readAgain,
   type SaidOfCall,
   saidOf,
   twinOf,
 } from './known-call.ts';
-import { processKey } from './process-key.ts';
 import { RecentMap } from './recent-map.ts';
 
 /** Spans kept in mind; beyond it the oldest are forgotten. */
