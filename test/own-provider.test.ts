@@ -128,7 +128,7 @@ process.exit(3);`;
     encoding: 'utf8',
   });
   assert.equal(status, 3);
-  assert.match(stderr, /1 spans were dropped because the process ended before they were sent/);
+  assert.match(stderr, /1 span was dropped because the process ended before they were sent/);
 });
 
 test('with an exporter of its own a program without an SDK has context: govern() applies and calls are nested', async () => {

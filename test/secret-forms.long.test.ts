@@ -45,6 +45,11 @@ const SECRETS: readonly (readonly [name: string, text: string, secret: string])[
   ...Object.entries({
     'Stripe secret key': ['sk', '_live_', alnum(24)],
     'Stripe restricted key': ['rk', '_test_', alnum(24)],
+    'Okta API token': ['SS', 'WS 00', alnum(40)],
+    Browserbase: ['bb_', 'live_', alnum(27)],
+    Composio: ['a', 'k_', alnum(20)],
+    'HTTP Digest': ['Digest username="ada", resp', 'onse="', hex(32), '"'],
+    'Sentry organization token': ['sntr', 'ys_eyJpYXQiOjE2OTk5', base64(120), '==_', base64(43)],
     'Stripe webhook secret': ['wh', 'sec_', alnum(32)],
     'Hugging Face': ['h', 'f_', random(LOWER + LOWER.toUpperCase(), 34)],
     'Hugging Face organization': ['api_', 'org_', random(LOWER, 34)],

@@ -126,7 +126,7 @@ longTest('a receiver that never answers does not keep a program that exits beyon
   assert.deepEqual(await exit, [3, null]);
   assert.match(
     output.stderr,
-    /1 spans were dropped because the process ended first: this took more than 200 ms/,
+    /1 span was dropped because the process ended first: this took more than 200 ms/,
   );
 });
 
@@ -137,20 +137,14 @@ test('at exit each destination has its own reason, and a database that fails doe
   assert.deepEqual(await exit, [3, null]);
   assert.match(
     output.stderr,
-    /1 spans were dropped because the process ended first: Cannot reach the database/,
+    /1 span was dropped because the process ended first: Cannot reach the database/,
   );
-  assert.match(
-    output.stderr,
-    /1 spans were dropped because the process ended first: this took more than 3000/,
-  );
+  assert.match(output.stderr, /1 span was dropped because the process ended first: this took more than 3000/);
   await using receiver = await startOtlpReceiver();
   const own = await program('exit', receiver, { OWN_DATABASE: 'true' });
   await own.exit;
   assert.equal(receiver.spans.length, 1);
-  assert.match(
-    own.output.stderr,
-    /1 spans were dropped because .* the database is open in this process alone/,
-  );
+  assert.match(own.output.stderr, /1 span was dropped because .* the database is open in this process alone/);
 });
 
 longTest(
@@ -159,7 +153,7 @@ longTest(
     const refusing = { baseUrl: 'http://127.0.0.1:1' };
     const { exit, output } = await program('end', refusing, { EXIT_DEADLINE_MS: '3600000' });
     assert.deepEqual(await exit, [0, null]);
-    assert.match(output.stderr, /1 spans were dropped because they could not be stored.*ECONNREFUSED/);
+    assert.match(output.stderr, /1 span was dropped because they could not be stored.*ECONNREFUSED/);
   },
 );
 
@@ -176,7 +170,7 @@ longTest(
     assert.deepEqual(await exit, [0, null]);
     assert.match(
       output.stderr,
-      /1 spans were dropped because (?:they could not be stored|neither back end nor disk answered) before the end/,
+      /1 span was dropped because (?:they could not be stored|neither back end nor disk answered) before the end/,
     );
   },
 );
@@ -202,7 +196,7 @@ test('a receiver that never answers delays the exit no longer than the deadline'
   assert.deepEqual(await exit, [null, 'SIGTERM']);
   assert.match(
     output.stderr,
-    /1 spans were dropped because (?:they could not be stored|neither back end nor disk answered) before the end/,
+    /1 span was dropped because (?:they could not be stored|neither back end nor disk answered) before the end/,
   );
 });
 

@@ -21,8 +21,6 @@ export async function call(OpenAI) {
   const request = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hello' }] };
   console.log((await client.chat.completions.create(request)).choices.length);
   process.exitCode = 3;
-  // The loader of tsx is slow to load what the last second needs.
-  await new Promise((resolve) => setTimeout(resolve, 500));
 }
 `;
 const IMPORTING = "import OpenAI from 'openai';\nimport { call } from './call.mjs';\nawait call(OpenAI);\n";

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { useStderrDiag } from '../base/index.ts';
 import { type Collector, openMetrics, startCollector } from '../collector/index.ts';
 import { readCollectOptions } from './collect-options.ts';
-import { type Command, type CommandIo, EXIT_OK, print } from './command-line/index.ts';
+import { type Command, type CommandIo, EndingSignal, EXIT_OK, print } from './command-line/index.ts';
 import { printableLine } from './terminal/index.ts';
 
 const HELP = `Usage: mcp-observatory collect [options]
@@ -50,15 +49,10 @@ export const collectCommand: Command = {
   run: async (args, io) => {
     const { options, metricsUrl, json } = await readCollectOptions(args, io);
     useStderrDiag(io.env.OTEL_LOG_LEVEL);
-    const listening = new AbortController();
-    const stopped = untilStopped(listening);
+    using ending = new EndingSignal();
+    const stopped = ending.wait();
     const metrics = metricsUrl === undefined ? undefined : await openMetrics(metricsUrl);
-    const collector = await startCollector({ ...options, meterProvider: metrics?.meterProvider }).catch(
-      (error) => {
-        listening.abort();
-        throw error;
-      },
-    );
+    const collector = await startCollector({ ...options, meterProvider: metrics?.meterProvider });
     print(io, json ? readyJson(collector) : printableLine(readyText(collector, options.spool)));
     await stopped;
     await collector.close();
@@ -70,15 +64,6 @@ export const collectCommand: Command = {
     return EXIT_OK;
   },
 };
-
-/** The first signal shuts the service down gracefully, the second ends it at once. */
-async function untilStopped(listening: AbortController): Promise<void> {
-  const signals = ['SIGTERM', 'SIGINT'] as const;
-  await Promise.race(
-    signals.map((name) => once(process, name, { signal: listening.signal }).catch(() => {})),
-  );
-  listening.abort();
-}
 
 function readyJson({ httpUrl, grpcAddress, healthUrl, database }: Collector): object {
   return { ready: true, http: httpUrl, grpc: grpcAddress, health: healthUrl, database };

@@ -1,10 +1,10 @@
-import { once } from 'node:events';
 import { useStderrDiag } from '../base/index.ts';
 import { DEFAULT_DATA_DIR } from '../postgres/index.ts';
 import { startPage } from '../ui/index.ts';
 import {
   type Command,
   DATABASE_FLAGS,
+  EndingSignal,
   EXIT_OK,
   numberFlag,
   openDatabaseOf,
@@ -17,8 +17,6 @@ import { printableLine } from './terminal/index.ts';
 import { webhookOf } from './webhook.ts';
 
 const DEFAULT_PORT = 4320;
-/** After a signal: what still runs in the database then is given up. */
-const END_MS = 20_000;
 
 const HELP = `Usage: mcp-observatory ui [options]
 
@@ -59,8 +57,8 @@ export const uiCommand: Command = {
   run: async (args, io) => {
     const { values } = readFlags(args, OPTIONS);
     useStderrDiag(io.env.OTEL_LOG_LEVEL);
-    const giveUp = new AbortController();
-    await using db = await openDatabaseOf(values, io, { signal: giveUp.signal });
+    using ending = new EndingSignal();
+    await using db = await openDatabaseOf(values, io, { signal: ending.giveUp });
     const access = await pageAccess(values, io);
     await using page = await startPage({
       ...access,
@@ -84,8 +82,7 @@ export const uiCommand: Command = {
         ? { ready: true, url: page.url, mcp, read_token: readToken, database: db.name }
         : lines.map(printableLine).join('\n'),
     );
-    await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
-    setTimeout(() => giveUp.abort(), END_MS).unref();
+    await ending.wait();
     return EXIT_OK;
   },
 };

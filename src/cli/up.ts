@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { useStderrDiag } from '../base/index.ts';
 import { type Collector, startCollector } from '../collector/index.ts';
@@ -8,6 +7,8 @@ import { agentSettings, agentSettingsText } from './agent-settings.ts';
 import {
   type Command,
   DATABASE_FLAGS,
+  END_MS,
+  EndingSignal,
   EXIT_OK,
   numberFlag,
   openDatabaseOf,
@@ -23,8 +24,6 @@ import { webhookOf } from './webhook.ts';
 const PAGE_PORT = 4320;
 const HTTP_PORT = 4318;
 const GRPC_PORT = 4317;
-/** After a signal: what still runs in the store then is given up, so that the process ends before it is killed. */
-const END_MS = 20_000;
 
 const HELP = `Usage: mcp-observatory up [options]
 
@@ -82,11 +81,11 @@ export const upCommand: Command = {
     // Values that cannot be used are refused before anything is opened.
     retentionOf(values, 'pglite');
     useStderrDiag(io.env.OTEL_LOG_LEVEL);
-    const giveUp = new AbortController();
+    using ending = new EndingSignal();
     await using db = await openDatabaseOf(values, io, {
       create: true,
       variables: 'own',
-      signal: giveUp.signal,
+      signal: ending.giveUp,
       dataDir: join(process.cwd(), DEFAULT_DATA_DIR),
     });
     const retention = retentionOf(values, db.kind);
@@ -113,8 +112,7 @@ export const upCommand: Command = {
       io,
       values.json ? readyJson(page, access, collector) : readyText(page, access, collector, retention),
     );
-    await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
-    setTimeout(() => giveUp.abort(), END_MS).unref();
+    await ending.wait();
     // At once: none of them waits for the others.
     await Promise.all([tidying?.[Symbol.asyncDispose](), page.close(), collector.close()]);
     return EXIT_OK;

@@ -51,14 +51,14 @@ export class Losses {
     if (remedy !== undefined) this.#remedies.add(remedy);
     this.#total += count;
     if (this.#isEnding) return;
-    this.#log.warn(reason, count, (total) => `${total} spans were dropped because ${reason}`);
+    this.#log.warn(reason, count, (total) => `${spansWere(total)} dropped because ${reason}`);
   }
 
   /** Logs how many were lost in all, why, and what to do, unless that was logged. */
   tell(): void {
     if (this.#total === this.#told) return;
     this.#told = this.#total;
-    warnVisibly(`mcp-observatory: ${this.#total} spans were dropped ${this.reasons}`);
+    warnVisibly(`mcp-observatory: ${spansWere(this.#total)} dropped ${this.reasons}`);
   }
 
   /** Why spans were lost, and what to do. */
@@ -70,6 +70,10 @@ export class Losses {
         : `in all: ${reasons.map(([reason, count]) => `${count} because ${reason}`).join('; ')}`;
     return [why, ...this.#remedies].join('. ');
   }
+}
+
+function spansWere(count: number): string {
+  return count === 1 ? '1 span was' : `${count} spans were`;
 }
 
 /** Advice on how to keep spans that an exporter rejects; undefined if its error already gives one. */

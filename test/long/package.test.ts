@@ -9,6 +9,7 @@ import { noChromium } from '../support/chromium.ts';
 import { Consumers, ROOT } from '../support/consumer.ts';
 import { FIRST_SPAN_PACKAGES, firstSpan } from '../support/first-span.ts';
 import { OtlpCollector } from '../support/otlp-collector.ts';
+import { PATIENT } from '../support/programs.ts';
 
 const run = promisify(execFile);
 const CLI = 'node_modules/mcp-observatory/dist/lib/cli.js';
@@ -131,7 +132,7 @@ test('the programs run from the installed package', async () => {
   );
   await run('node', ['--import', 'mcp-observatory/register', 'app.mjs'], {
     cwd: folder,
-    env: { ...process.env, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+    env: { ...process.env, ...PATIENT, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
   });
   await collector.until((spans) => spans.length > 0);
   assert.equal(collector.spans[0]?.name, 'chat gpt-4o');

@@ -14,7 +14,7 @@ import { Consumers, ROOT } from '../support/consumer.ts';
 import { answer } from '../support/model-answers.ts';
 import { type CollectedSpan, OtlpCollector } from '../support/otlp-collector.ts';
 import { noPostgres, type PostgresServer, runSql, startPostgres } from '../support/postgres-server.ts';
-import { outcomeOf, type ProgramOutcome } from '../support/programs.ts';
+import { outcomeOf, PATIENT, type ProgramOutcome } from '../support/programs.ts';
 import { ProviderServer } from '../support/provider-server.ts';
 
 interface Program {
@@ -200,9 +200,7 @@ async function run(program: Program, index: number, database?: string): Promise<
         DD_TRACE_AGENT_URL: agent.url,
         DD_INSTRUMENTATION_TELEMETRY_ENABLED: 'false',
         DD_REMOTE_CONFIGURATION_ENABLED: 'false',
-        ...(database === undefined
-          ? {}
-          : { MCP_OBSERVATORY_DATABASE_URL: database, MCP_OBSERVATORY_EXIT_DEADLINE_MS: '20000' }),
+        ...(database === undefined ? {} : { MCP_OBSERVATORY_DATABASE_URL: database, ...PATIENT }),
       },
     },
   );

@@ -22,10 +22,11 @@ export async function startCollect(
   databaseUrl: string,
   flags: readonly string[] = [],
   nodeFlags: readonly string[] = [],
+  main = MAIN,
 ): Promise<CollectProcess> {
   const ports = ['--http', '127.0.0.1:0', '--grpc', '127.0.0.1:0'];
   const database = databaseUrl.startsWith('http') ? '--clickhouse-url' : '--database-url';
-  const args = [...nodeFlags, MAIN, 'collect', '--json', database, databaseUrl, ...ports, ...flags];
+  const args = [...nodeFlags, main, 'collect', '--json', database, databaseUrl, ...ports, ...flags];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let log = '';
   child.stderr.on('data', (chunk: Buffer) => {

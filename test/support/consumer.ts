@@ -4,6 +4,7 @@ import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { PATIENT } from './programs.ts';
 
 const run = promisify(execFile);
 export const ROOT: string = join(import.meta.dirname, '../../..');
@@ -57,6 +58,7 @@ export class Consumers implements AsyncDisposable {
       DATABASE_URL: undefined,
       MCP_OBSERVATORY_DATABASE_URL: undefined,
       OTEL_EXPORTER_OTLP_ENDPOINT: undefined,
+      ...PATIENT,
       XDG_CACHE_HOME: join(this.#work, 'cache'),
       XDG_STATE_HOME: join(this.#work, 'state'),
     };

@@ -7,7 +7,7 @@ import { startCollector } from '../../src/collector/index.ts';
 import { Consumers, nodeOf, ROOT } from './consumer.ts';
 import { type CollectedSpan, OtlpCollector } from './otlp-collector.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './postgres-server.ts';
-import { outcomeOf, type ProgramOutcome } from './programs.ts';
+import { outcomeOf, PATIENT, type ProgramOutcome } from './programs.ts';
 import { ProviderServer } from './provider-server.ts';
 import { answerWithTool } from './tool-provider.ts';
 
@@ -119,6 +119,7 @@ export class FreshApps implements AsyncDisposable {
         OTEL_SERVICE_NAME: 'app',
         OTEL_EXPORTER_OTLP_ENDPOINT: this.collector.url,
         OTEL_BSP_SCHEDULE_DELAY: '100',
+        ...PATIENT,
         ...(service === undefined ? {} : { STORE_URL: service.httpUrl ?? '' }),
         ...(database === undefined || service !== undefined
           ? {}

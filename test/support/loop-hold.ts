@@ -30,7 +30,7 @@ function slowness(): number {
  * The most CPU time, in milliseconds, that `act` spends between two turns of the event loop. Unlike a delay it does not
  * count what other processes do, nor that they slow down a core.
  */
-async function longestHold(act: () => Promise<unknown>): Promise<number> {
+export async function longestHold(act: () => Promise<unknown>): Promise<number> {
   let longest = 0;
   let before = threadCpuMs();
   const look = (): void => {

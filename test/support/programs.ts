@@ -14,6 +14,9 @@ export interface ProgramHost {
   readonly cwd: string;
 }
 
+/** A busy machine needs more than the second that a program waits at its end for its last spans to arrive. */
+export const PATIENT = { MCP_OBSERVATORY_EXIT_DEADLINE_MS: '20000' } as const;
+
 export interface ProgramOutcome {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -34,6 +37,7 @@ export function startProgram(
       PATH: process.env.PATH ?? '',
       NODE_OPTIONS: `--import ${host.register}`,
       OTEL_BSP_SCHEDULE_DELAY: '100',
+      ...PATIENT,
       ...env,
     },
   });

@@ -14,6 +14,7 @@ export {
   usageError,
 } from './command.ts';
 export { DATABASE_FLAGS, databaseUrlOf, openDatabaseOf } from './database.ts';
+export { END_MS, EndingSignal } from './ending-signal.ts';
 export { FETCHED_SETS, fetchedFolder, fetchedModule, isInstalled } from './fetched-packages.ts';
 export {
   numberFlag,

@@ -191,6 +191,11 @@ export const tokenRules = (): readonly TokenRule[] => [
   { starts: 'sgp_', form: /\bsgp_(?:(?:[a-fA-F0-9]{16}|local)_)?[a-fA-F0-9]{40}/y },
   { starts: 'dbtu_ dbtc_', form: /\bdbt[uc]_[\w-]{20,}/y },
   { starts: 'flwseck', form: /\bFLWSECK(?:_TEST)?-[\w-]{12,}/y },
+  { starts: 'ssws', form: /\bSSWS 00[\w-]{38,40}(?![\w-])/y, kind: 'credential' },
+  { starts: 'bb_live_ bb_test_', form: /\bbb_(?:live|test)_[\w-]{20,}/y, kind: 'api key' },
+  { starts: 'ak_', form: /\bak_[A-Za-z0-9]{20,40}\b/y, kind: 'api key', isMixed: true },
+  // The answer of HTTP Digest, which is as good as the password where it is tried (RFC 7616).
+  { starts: 'response="', form: /\bresponse="(?:[a-f0-9]{32}){1,2}"/y, kind: 'credential' },
   { starts: 'sl.', form: /\bsl\.(?:u\.)?[\w-]{100,}/y },
   // JSON Web Tokens and the like: base64 of `{"`
   { starts: 'eyj', form: /(?<![\w-])eyJ[\w-]{8,4000}\.(?:[\w-]{4,}|(?=\.))\.?[\w.-]*/y },

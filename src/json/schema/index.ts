@@ -1,13 +1,12 @@
 export { parseBoundedContainer } from './bounded-parse.ts';
 export {
   type CompiledSchema,
-  type CompileOptions,
-  type CustomKeyword,
   compileSchema,
   compileStats,
   compileSteps,
   type SchemaVerdict,
 } from './compile.ts';
+export type { CompileOptions, CustomKeyword } from './compiler.ts';
 export { impliedTypes, type SchemaReading } from './implied-types.ts';
 export { METASCHEMA } from './metaschema.ts';
 export { SchemaRefusedError } from './refused.ts';
