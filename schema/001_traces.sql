@@ -90,7 +90,7 @@ CREATE TABLE mcp_traces (
   resource jsonb NOT NULL,
   events jsonb NOT NULL,
   links jsonb NOT NULL,
-  ingest_xid bigint DEFAULT txid_current(),
+  ingest_xid bigint NOT NULL DEFAULT txid_current(),
   evidence_risk_score double precision,
   evidence_risk_level text,
   evidence_support double precision,

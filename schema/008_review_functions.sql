@@ -18,10 +18,27 @@ BEGIN
 END
 $function$;
 
+-- A name as it is stored: one of more than 1,024 bytes is cut, and ends in its SHA-256, so that it is still another name.
+CREATE FUNCTION @schema@.mcp_reviews_name(a_name text) RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $function$
+  SELECT CASE WHEN octet_length(a_name) <= 1024 THEN a_name
+    ELSE left(a_name, 100) || '~' || encode(sha256(convert_to(a_name, 'UTF8')), 'hex') END
+$function$;
+
+-- Refuses a text or JSON of more bytes than this; null passes.
+CREATE FUNCTION @schema@.mcp_reviews_check_bytes(a_what text, a_text text, a_most integer) RETURNS void
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $function$
+BEGIN
+  IF octet_length(a_text) > a_most THEN
+    RAISE EXCEPTION '% has at most % bytes', a_what, a_most USING ERRCODE = '22023';
+  END IF;
+END
+$function$;
+
 -- Takes the approval of a call, or asks for one. Answers `approved` for an approval that is in force, once where it is for
--- one call, `rejected` while a rejection stands, else `waiting` with the open request, which it makes if there is none.
--- One caller at a time per caller and tool. The times are those of the caller's policy: the shorter of them and those that
--- were asked for hold.
+-- one call, `rejected` while a rejection stands, else `waiting` with the open request of the session, which it makes if
+-- there is none. One caller at a time per caller and tool. The times are those of the caller's policy: the shorter of them
+-- and those that were asked for hold.
 CREATE FUNCTION @schema@.mcp_approvals_take(
   a_caller json, a_server json, a_tool json, a_definition json, a_digest json, a_policy json, a_args json, a_message json,
   a_rules json, a_session text, a_usable_ms double precision, a_session_ms double precision, a_definition_ms double precision,
@@ -35,7 +52,8 @@ DECLARE
   wanted text := encode(sha256(convert_to(format('[%s,%s,%s,%s,%s,%s,%s]',
     a_caller, a_server, a_tool, a_definition, a_digest, a_policy, a_args), 'UTF8')), 'hex');
   whose text := encode(sha256(convert_to(format('[%s,%s,%s]', a_caller, a_server, a_tool), 'UTF8')), 'hex');
-  hash text := trim(a_definition::text, '"');
+  hash text := @schema@.mcp_reviews_name(trim(a_definition::text, '"'));
+  asking text := @schema@.mcp_reviews_name(a_session);
   content_of json;
   moment timestamptz;
   found_id uuid;
@@ -47,9 +65,7 @@ BEGIN
     RAISE EXCEPTION 'this is no request for an approval' USING ERRCODE = '22023';
   END IF;
   content_of := format('%s"message":%s,"ruleIds":%s}}', shown, a_message, a_rules);
-  IF octet_length(content_of::text) > 1048576 THEN
-    RAISE EXCEPTION 'a request for an approval has at most 1048576 bytes' USING ERRCODE = '22023';
-  END IF;
+  PERFORM @schema@.mcp_reviews_check_bytes('a request for an approval', content_of::text, 1048576);
   -- The bounds of schema/policy.schema.json.
   PERFORM @schema@.mcp_reviews_check_ms('the time of an approval', a_usable_ms, 86400000);
   PERFORM @schema@.mcp_reviews_check_ms('the time of an approval for a session', a_session_ms, 604800000);
@@ -71,12 +87,17 @@ BEGIN
     FROM @schema@.mcp_approvals a JOIN @schema@.mcp_reviews r USING (review_id)
     WHERE a.fingerprint = wanted AND a.used_at IS NULL AND a.ended_at IS NULL AND r.status = 'approved'
       AND r.fallback_reason = 'approval_required' AND starts_with(r.content::text, shown)
-      AND (r.scope IS DISTINCT FROM 'session' OR r.session_id = a_session)
+      AND CASE coalesce(r.scope, 'once') WHEN 'session' THEN r.session_id = asking WHEN 'definition' THEN true
+        -- For one call: of the session that asked, or of one that has no request of its own, as after a restart.
+        ELSE r.session_id IS NOT DISTINCT FROM asking OR NOT EXISTS (
+          SELECT FROM @schema@.mcp_approvals p JOIN @schema@.mcp_reviews o USING (review_id)
+          WHERE p.fingerprint = wanted AND p.used_at IS NULL AND o.session_id IS NOT DISTINCT FROM asking
+            AND o.status IN ('pending', 'claimed') AND o.expires_at > moment) END
       AND r.decided_at + interval '1 millisecond' * CASE coalesce(r.scope, 'once')
         WHEN 'session' THEN CASE WHEN a_session_ms IS NOT NULL THEN least(a.session_ms, a_session_ms) END
         WHEN 'definition' THEN CASE WHEN a_definition_ms IS NOT NULL THEN least(a.definition_ms, a_definition_ms) END
         ELSE least(a.usable_ms, a_usable_ms) END > moment
-    ORDER BY coalesce(r.scope, 'once') = 'once', r.decided_at LIMIT 1) AS one
+    ORDER BY coalesce(r.scope, 'once') = 'once', r.session_id IS DISTINCT FROM asking, r.decided_at LIMIT 1) AS one
   -- Again, of the row as it is once it is locked: it may have been revoked meanwhile.
   WHERE u.review_id = one.id AND u.used_at IS NULL AND u.ended_at IS NULL
   RETURNING u.review_id INTO found_id;
@@ -96,13 +117,14 @@ BEGIN
   RETURN QUERY SELECT r.review_id, 'waiting', NULL::text, NULL::text, NULL::text
     FROM @schema@.mcp_approvals a JOIN @schema@.mcp_reviews r USING (review_id)
     WHERE a.fingerprint = wanted AND a.used_at IS NULL AND r.status IN ('pending', 'claimed') AND r.expires_at > moment
+      AND r.session_id IS NOT DISTINCT FROM asking
     LIMIT 1;
   IF FOUND THEN
     RETURN;
   END IF;
   INSERT INTO @schema@.mcp_reviews (review_id, expires_at, fallback_reason, tool_name, trace_id, span_id, content, session_id)
-    VALUES (gen_random_uuid(), now() + a_expires_ms * interval '1 millisecond', 'approval_required', trim(a_tool::text, '"'),
-      a_trace_id, a_span_id, content_of, a_session)
+    VALUES (gen_random_uuid(), now() + a_expires_ms * interval '1 millisecond', 'approval_required',
+      @schema@.mcp_reviews_name(trim(a_tool::text, '"')), a_trace_id, a_span_id, content_of, asking)
     RETURNING review_id INTO found_id;
   INSERT INTO @schema@.mcp_approvals (review_id, fingerprint, usable_ms, session_ms, definition_ms, subject, definition_hash)
     VALUES (found_id, wanted, a_usable_ms, CASE WHEN a_session IS NOT NULL THEN a_session_ms END, a_definition_ms, whose, hash);
@@ -119,14 +141,17 @@ CREATE FUNCTION @schema@.mcp_reviews_submit(
 ) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 BEGIN
-  IF a_reason IN ('approval_required', 'tool_definition') OR octet_length(a_content::text) > 1048576 THEN
-    RAISE EXCEPTION 'a review cannot be submitted with this reason or content' USING ERRCODE = '22023';
+  IF a_reason IN ('approval_required', 'tool_definition') THEN
+    RAISE EXCEPTION 'a review cannot be submitted with this reason' USING ERRCODE = '22023';
   END IF;
+  PERFORM @schema@.mcp_reviews_check_bytes('the content of a review', a_content::text, 1048576);
   PERFORM @schema@.mcp_reviews_check_ms('the time of a review', a_expires_ms, 315360000000);
   INSERT INTO @schema@.mcp_reviews (review_id, fallback_reason, tool_name, service, model, risk_tier, prompt_template_id,
       session_id, confidence, hallucination_risk_score, trace_id, span_id, content, expires_at)
-    VALUES (a_id, a_reason, a_tool, a_service, a_model, a_risk_tier, a_template, a_session, a_confidence, a_risk, a_trace_id,
-      a_span_id, a_content, now() + a_expires_ms * interval '1 millisecond');
+    VALUES (a_id, @schema@.mcp_reviews_name(a_reason), @schema@.mcp_reviews_name(a_tool), @schema@.mcp_reviews_name(a_service),
+      @schema@.mcp_reviews_name(a_model), @schema@.mcp_reviews_name(a_risk_tier), @schema@.mcp_reviews_name(a_template),
+      @schema@.mcp_reviews_name(a_session), a_confidence, a_risk, a_trace_id, a_span_id, a_content,
+      now() + a_expires_ms * interval '1 millisecond');
 END
 $function$;
 COMMENT ON FUNCTION @schema@.mcp_reviews_submit IS 'Puts an answer or a call aside for a person';
@@ -150,12 +175,12 @@ DECLARE
   moment timestamptz := clock_timestamp();
 BEGIN
   PERFORM @schema@.mcp_reviews_check_ms('the time of a claim', a_lease_ms, 315360000000);
-  RETURN QUERY UPDATE @schema@.mcp_reviews r SET status = 'claimed', claimed_by = a_worker, claimed_at = moment,
+  RETURN QUERY UPDATE @schema@.mcp_reviews r SET status = 'claimed', claimed_by = @schema@.mcp_reviews_name(a_worker), claimed_at = moment,
       lease_expires_at = moment + a_lease_ms * interval '1 millisecond', claim_token = r.claim_token + 1
     WHERE r.review_id = (
       SELECT o.review_id FROM @schema@.mcp_reviews o
       WHERE o.status IN ('pending', 'claimed') AND (o.status = 'pending' OR o.lease_expires_at <= moment)
-        AND o.expires_at > moment AND (a_tool IS NULL OR o.tool_name = a_tool) AND (a_id IS NULL OR o.review_id = a_id)
+        AND o.expires_at > moment AND (a_tool IS NULL OR o.tool_name = @schema@.mcp_reviews_name(a_tool)) AND (a_id IS NULL OR o.review_id = a_id)
       ORDER BY o.created_at, o.review_id LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING r.*;
 END
@@ -174,9 +199,11 @@ BEGIN
   IF a_status IS NULL OR a_status NOT IN ('approved', 'rejected') THEN
     RAISE EXCEPTION 'a review is approved or rejected' USING ERRCODE = '22023';
   END IF;
-  RETURN QUERY UPDATE @schema@.mcp_reviews r SET status = a_status, decided_by = a_worker, decided_at = moment, note = a_note,
+  PERFORM @schema@.mcp_reviews_check_bytes('the note of a decision', a_note, 65536);
+  PERFORM @schema@.mcp_reviews_check_bytes('the answer of a review', a_response::text, 1048576);
+  RETURN QUERY UPDATE @schema@.mcp_reviews r SET status = a_status, decided_by = r.claimed_by, decided_at = moment, note = a_note,
       response = a_response, scope = a_scope
-    WHERE r.review_id = a_id AND r.status = 'claimed' AND r.claim_token = a_token AND r.claimed_by = a_worker
+    WHERE r.review_id = a_id AND r.status = 'claimed' AND r.claim_token = a_token AND r.claimed_by = @schema@.mcp_reviews_name(a_worker)
       AND r.expires_at > moment
       AND (a_status = 'rejected' OR r.fallback_reason <> 'approval_required' AND a_scope IS NULL OR EXISTS (
         SELECT FROM @schema@.mcp_approvals a
@@ -194,11 +221,14 @@ CREATE FUNCTION @schema@.mcp_reviews_record(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   moment timestamptz := clock_timestamp();
+  person text := @schema@.mcp_reviews_name(a_worker);
 BEGIN
+  PERFORM @schema@.mcp_reviews_check_bytes('the note of a decision', a_note, 65536);
+  PERFORM @schema@.mcp_reviews_check_bytes('the content of a review', a_content::text, 1048576);
   RETURN QUERY INSERT INTO @schema@.mcp_reviews AS r (review_id, status, expires_at, fallback_reason, tool_name, trace_id,
       content, claim_token, claimed_by, claimed_at, lease_expires_at, decided_by, decided_at, note)
-    VALUES (a_id, a_status, moment, 'tool_definition', a_tool, a_trace_id, a_content, 1, a_worker, moment, moment, a_worker,
-      moment, a_note)
+    VALUES (a_id, a_status, moment, 'tool_definition', @schema@.mcp_reviews_name(a_tool), a_trace_id, a_content, 1, person,
+      moment, moment, person, moment, a_note)
     ON CONFLICT (review_id) DO NOTHING RETURNING r.review_id;
 END
 $function$;
@@ -222,7 +252,9 @@ COMMENT ON FUNCTION @schema@.mcp_reviews_expire IS 'Marks overdue reviews as exp
 CREATE FUNCTION @schema@.mcp_approvals_revoke(a_id uuid, a_worker text, a_note text) RETURNS SETOF uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 BEGIN
-  RETURN QUERY UPDATE @schema@.mcp_approvals a SET ended_at = clock_timestamp(), ended_by = a_worker, ended_note = a_note
+  PERFORM @schema@.mcp_reviews_check_bytes('the note of a decision', a_note, 65536);
+  RETURN QUERY UPDATE @schema@.mcp_approvals a
+    SET ended_at = clock_timestamp(), ended_by = @schema@.mcp_reviews_name(a_worker), ended_note = a_note
     FROM @schema@.mcp_reviews r
     WHERE a.review_id = a_id AND r.review_id = a.review_id AND r.status = 'approved' AND a.used_at IS NULL
       AND a.ended_at IS NULL AND r.decided_at + interval '1 millisecond' * CASE r.scope
@@ -259,6 +291,6 @@ COMMENT ON FUNCTION @schema@.mcp_approvals_announced IS 'Notes that the webhook 
 END
 $migration$;
 
-REVOKE ALL ON FUNCTION mcp_reviews_check_ms, mcp_approvals_take, mcp_reviews_submit, mcp_reviews_outcomes,
-  mcp_reviews_claim, mcp_reviews_decide, mcp_reviews_record, mcp_reviews_expire, mcp_approvals_revoke, mcp_approvals_announce,
-  mcp_approvals_announced FROM PUBLIC;
+REVOKE ALL ON FUNCTION mcp_reviews_check_ms, mcp_reviews_check_bytes, mcp_reviews_name, mcp_approvals_take,
+  mcp_reviews_submit, mcp_reviews_outcomes, mcp_reviews_claim, mcp_reviews_decide, mcp_reviews_record, mcp_reviews_expire,
+  mcp_approvals_revoke, mcp_approvals_announce, mcp_approvals_announced FROM PUBLIC;

@@ -178,6 +178,42 @@ describe('approvals by database role', {
       await assert.rejects(take(writer, other), REFUSED, JSON.stringify(other).slice(0, 80));
   });
 
+  test('no text of a role takes more room than it may', async () => {
+    const long = 'x'.repeat(1_100_000);
+    const names = [
+      'fallbackReason',
+      'toolName',
+      'service',
+      'model',
+      'riskTier',
+      'promptTemplateId',
+      'sessionId',
+    ];
+    const id = await app.submit({
+      ...(Object.fromEntries(names.map((name) => [name, long])) as { fallbackReason: string }),
+      content: {},
+    });
+    const [stored] = await runSql(
+      url,
+      `SELECT max(length(value)) AS most, count(*)::integer AS names FROM mcp_reviews, json_each_text(row_to_json(mcp_reviews))
+       WHERE value LIKE 'xxx%'`,
+    );
+    assert.deepEqual(stored, { most: 165, names: names.length });
+    await runSql(reviewer, `SELECT mcp_reviews_claim('${long}', 1000, NULL, '${id}')`);
+    const refused = [
+      `mcp_reviews_decide('${id}', 1, '${long}', 'approved', '${long}', NULL, NULL)`,
+      `mcp_reviews_decide('${id}', 1, '${long}', 'approved', NULL, '"${long}"', NULL)`,
+      `mcp_reviews_record('${randomUUID()}', 'approved', 't', NULL, '1', 'eve', '${long}')`,
+      `mcp_reviews_record('${randomUUID()}', 'approved', 't', NULL, '"${long}"', 'eve', NULL)`,
+      `mcp_approvals_revoke('${id}', 'eve', '${long}')`,
+    ];
+    for (const one of refused)
+      await assert.rejects(runSql(reviewer, `SELECT ${one}`), REFUSED, one.slice(0, 40));
+    await runSql(reviewer, `SELECT mcp_reviews_decide('${id}', 1, '${long}', 'approved', NULL, NULL, NULL)`);
+    const decided = await person.get(id);
+    assert.deepEqual([decided.status, decided.decidedBy?.length], ['approved', 165]);
+  });
+
   test('the reviewer decides within what was offered, and in time', async () => {
     const id = await ask('Ada');
     const claim = await person.claim({ worker: 'ada', id });

@@ -1,7 +1,7 @@
 /** Calls that a policy holds for a person, over the queue of reviews: one call for each approval. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { PostgresReviewQueue } from '../src/approvals/index.ts';
+import { decideNow, PostgresReviewQueue } from '../src/approvals/index.ts';
 import { gateClient, guardedCall, PolicyGate, type PolicyGateOptions } from '../src/policy/index.ts';
 import type { Queryable } from '../src/postgres/index.ts';
 import { testDatabases } from './support/databases.ts';
@@ -141,6 +141,41 @@ for (const databases of testDatabases()) {
       assert.equal(await reason(gate), 'approval_required', 'no session');
       await db.query('UPDATE mcp_approvals SET session_ms = 0');
       assert.equal(await reason(gate, inSession('s-1')), 'approval_required', 'over');
+    });
+
+    test('sessions that make the same call ask each for itself, and an approval for one call is for the one that asked', async () => {
+      using gate = gateOf();
+      for (const session of ['s-1', 's-2', 's-1', 's-2'])
+        assert.equal(await reason(gate, inSession(session)), 'approval_required');
+      const asked = await queue.list({ status: 'pending' });
+      assert.deepEqual(asked.map(({ sessionId }) => sessionId).sort(), ['s-1', 's-2']);
+      const approve = async (session: string, scope?: 'session') => {
+        const id = (await queue.list({ status: 'pending' })).find(
+          ({ sessionId }) => sessionId === session,
+        )?.id;
+        await decideNow(queue, id ?? '', { how: 'approve', by: 'ada', scope });
+      };
+      await approve('s-1');
+      assert.equal(await reason(gate, inSession('s-2')), 'approval_required', 'it waits for its own');
+      assert.equal(await reason(gate, inSession('s-1')), 'approved');
+      await approve('s-2', 'session');
+      assert.equal(await reason(gate, inSession('s-1')), 'approval_required');
+      for (let i = 0; i < 2; i += 1) assert.equal(await reason(gate, inSession('s-2')), 'approved');
+      // A program that was started again has another session, and no request yet.
+      await approve('s-1');
+      assert.equal(await reason(gate, inSession('s-3')), 'approved');
+      assert.equal(await reason(gate, inSession('s-1')), 'approval_required', 'used');
+    });
+
+    test('a session is known by its whole name, however long, and takes little room', async () => {
+      using gate = gateOf();
+      const [one, another] = ['a', 'b'].map((end) => 'x'.repeat(1_000_000) + end) as [string, string];
+      await reason(gate, inSession(one));
+      await decideOldest(queue, 'approve', undefined, 'session');
+      assert.equal(await reason(gate, inSession(one)), 'approved');
+      assert.equal(await reason(gate, inSession(another)), 'approval_required');
+      const { rows } = await db.query('SELECT max(length(session_id)) AS most FROM mcp_reviews');
+      assert.equal(rows[0]?.most, 165);
     });
 
     test('an approval until the definition changes is for any session, and does not come back with the definition', async () => {

@@ -79,7 +79,7 @@ for (const databases of testDatabases()) {
         return (await db.query('SELECT FROM mcp_runs')).rows.length === 5;
       });
       // The one of 50 days ago, and the one dated 100 days ahead by a wrong clock.
-      const expected = { dropped: [], droppedSpans: 0, deletedRows: 2 };
+      const expected = { dropped: [], droppedSpans: 0, kept: [], deletedRows: 2 };
       assert.deepEqual(await prune(db, before, true), { ...expected, derivedRows: { mcp_runs: 2 } });
       assert.equal(await countRows(db), 5, 'a dry run deletes nothing');
       assert.deepEqual(await prune(db, before), { ...expected, derivedRows: { mcp_runs: 2 } });

@@ -233,6 +233,37 @@ describe('roll-ups on a server that many processes use', { skip: server.skip }, 
     }
   });
 
+  test('prune keeps the spans that no roll-up can count yet, says so, and deletes them later', async () => {
+    const db = await server.createMigrated();
+    const url = (db as pg.Pool).options.connectionString as string;
+    const day = 'mcp_traces_20250101';
+    await db.query(`CREATE TABLE ${day} PARTITION OF mcp_traces (PRIMARY KEY (trace_id, span_id))
+      FOR VALUES FROM ('2025-01-01 00:00Z') TO ('2025-01-02 00:00Z')`);
+    const late = (start: string) => `INSERT INTO mcp_traces
+      (trace_id, span_id, start_time, end_time, span_name, span_kind, status_code, attributes, resource, events, links)
+      VALUES (gen_random_uuid(), gen_random_uuid(), '${start}', '${start}', 'n', 'internal', 'unset', '{}', '{}', '[]', '[]')`;
+    const prune = async () => {
+      const { stdout } = await runCommand(dbCommand, [
+        ...['prune', '--older-than', '30d', '--json', '--database-url', url],
+      ]);
+      const { dropped, kept, deleted_rows: deleted } = JSON.parse(stdout) as Record<string, unknown>;
+      return { dropped, kept, deleted };
+    };
+    const slow = new pg.Client({ connectionString: url });
+    await slow.connect();
+    try {
+      await slow.query('BEGIN; SELECT txid_current()');
+      for (const start of ['2025-01-01 05:00Z', '2025-01-02 05:00Z']) await db.query(late(start));
+      assert.deepEqual(await prune(), { dropped: [], kept: [day, 'mcp_traces_default'], deleted: 0 });
+      await slow.query('COMMIT');
+    } finally {
+      await slow.end();
+    }
+    assert.deepEqual(await prune(), { dropped: [day], kept: [], deleted: 1 });
+    assert.equal((await one(db, 'SELECT sum(spans)::integer AS n FROM mcp_traces_hourly')).n, 2);
+    assert.equal((await one(db, 'SELECT count(*)::integer AS n FROM mcp_traces')).n, 0);
+  });
+
   test('the command counts, says so, and needs the schema', async () => {
     const db = await server.create();
     const url = (db as pg.Pool).options.connectionString as string;

@@ -82,8 +82,8 @@ export interface ApprovalAnswer {
 /** A queue of approvals that outlive the process. The built-in one is `PostgresReviewQueue`. */
 export interface ApprovalQueue {
   /**
-   * Takes the approval of a call, or asks for one. Asking again while nobody has decided gives the same request. Of any
-   * number of processes one takes an approval for one call.
+   * Takes the approval of a call, or asks for one. Asking again in a session while nobody has decided gives the same
+   * request. Of any number of processes one takes an approval for one call.
    */
   takeApproval(request: ApprovalRequest): Promise<ApprovalAnswer>;
   /** Resolves when the request is decided or has expired; rejects after this time. */

@@ -143,19 +143,20 @@ async function runPrune(values: Values, io: CommandIo): Promise<number> {
   if (olderThan === undefined) throw usageError('prune needs --older-than, for instance --older-than 30d');
   const before = new Date(Date.now() - parseDuration('--older-than', olderThan));
   await using db = await openDatabaseOf(values, io);
-  const { dropped, deletedRows } = await prune(db, before, isDryRun);
+  const { dropped, kept, deletedRows } = await prune(db, before, isDryRun);
   const deletedReviews = await new PostgresReviewQueue({ connection: db }).prune(before, isDryRun);
   if (values.json) {
     print(
       io,
-      snakeKeys({ database: db.name, before, dryRun: isDryRun, dropped, deletedRows, deletedReviews }),
+      snakeKeys({ database: db.name, before, dryRun: isDryRun, dropped, kept, deletedRows, deletedReviews }),
     );
   } else {
     const [drop, deleted] = isDryRun ? ['would drop', 'to be deleted'] : ['dropped', 'deleted'];
     io.stdout.writeLine(
       `${db.name}: ${drop} ${dropped.length} partitions older than ${before.toISOString()}` +
         `${dropped.length === 0 ? '' : ` (${dropped.join(', ')})`}; ${deletedRows} rows deleted; ` +
-        `${deletedReviews} ended reviews ${deleted}`,
+        `${deletedReviews} ended reviews ${deleted}` +
+        `${kept.length === 0 ? '' : `; old spans stay in ${kept.join(', ')} until an open transaction of the server ends`}`,
     );
   }
   return EXIT_OK;

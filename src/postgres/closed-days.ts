@@ -26,22 +26,25 @@ export async function countAll(db: Queryable): Promise<TransactionMark> {
     await sleep(COUNT_WAIT_MS);
   }
   const { rows } = await db.query(
-    `SELECT least((SELECT next_xid FROM mcp_traces_rollup_state), (SELECT next_xid FROM mcp_runs_state))::text AS mark`,
+    `SELECT least((SELECT next_xid FROM mcp_traces_rollup_state), (SELECT next_xid FROM mcp_runs_state),
+      (SELECT next_xid FROM mcp_tax_state))::text AS mark`,
   );
   return String(rows[0]?.mark);
 }
 
 /**
- * Drops a table, if it has no row from the mark on.
+ * Drops a table, if it has no row from the mark on, or is gone already.
  * @param name in SQL.
  * @returns whether it is gone.
  */
 export async function dropCounted(db: Queryable, name: string, mark: TransactionMark): Promise<boolean> {
+  const literal = `'${name.replaceAll("'", "''")}'`;
   // The parent first, as writers do: two orders of locks would be a deadlock.
   await dropWhenLockable(
     db,
     `LOCK TABLE ONLY mcp_traces IN ACCESS EXCLUSIVE MODE;
     DO $$ BEGIN
+      IF to_regclass(${literal}) IS NULL THEN RETURN; END IF;
       LOCK TABLE ONLY ${name} IN ACCESS EXCLUSIVE MODE;
       IF NOT EXISTS (SELECT FROM ${name} WHERE ingest_xid >= ${BigInt(mark)}) THEN DROP TABLE ${name}; END IF;
     END $$;`,
