@@ -897,6 +897,20 @@ BEGIN
 -- A refresh adds up the spans of transactions that ended since the last one, as for mcp_traces_hourly. A call that both
 -- its client and its server recorded has two spans; they are counted apart, and the larger count is the number of calls.
 
+-- How a span ended, to every reader: `denied` was not let through, `held` waits for an approval, `withheld` was let through
+-- and its result was not, `failed` has an error that is no gate's doing. A gate that only observes sets gate_blocked to false.
+CREATE FUNCTION mcp_traces_status(status_code text, policy_decision text, gate_blocked boolean) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
+  SELECT CASE
+    WHEN policy_decision = 'require_approval' AND gate_blocked IS NOT FALSE THEN 'held'
+    WHEN policy_decision = 'deny' AND gate_blocked IS NOT FALSE THEN 'denied'
+    WHEN gate_blocked AND policy_decision IS NOT NULL THEN 'withheld'
+    WHEN status_code = 'error' THEN 'failed'
+    WHEN gate_blocked THEN 'denied'
+    ELSE 'ok'
+  END
+$function$;
+
 CREATE TABLE mcp_runs (
   trace_id uuid PRIMARY KEY,
   started_at timestamptz NOT NULL,
@@ -923,6 +937,7 @@ CREATE TABLE mcp_runs (
   server_failures bigint NOT NULL,
   other_failures bigint NOT NULL,
   denied bigint NOT NULL,
+  withheld bigint NOT NULL,
   held bigint NOT NULL,
   prompt_tokens bigint NOT NULL,
   completion_tokens bigint NOT NULL,
@@ -935,13 +950,19 @@ CREATE TABLE mcp_runs (
   unsupported boolean NOT NULL,
   is_shadow boolean NOT NULL,
   tool_calls bigint GENERATED ALWAYS AS (greatest(client_calls, server_calls, other_calls)) STORED,
-  failed_calls bigint GENERATED ALWAYS AS (greatest(client_failures, server_failures, other_failures)) STORED
+  failed_calls bigint GENERATED ALWAYS AS (greatest(client_failures, server_failures, other_failures)) STORED,
+  is_failed boolean GENERATED ALWAYS AS (greatest(client_failures, server_failures, other_failures) > 0
+    OR errors > 0 AND denied + withheld + held = 0) STORED
 );
 COMMENT ON TABLE mcp_runs IS 'Runs (traces) of mcp_traces, added up by mcp_runs_refresh()';
 COMMENT ON COLUMN mcp_runs.name IS 'Name of the root span, else of the earliest span';
 COMMENT ON COLUMN mcp_runs.root_at IS 'Start of the span that gave the name';
 COMMENT ON COLUMN mcp_runs.tools IS 'Tools called; like the other lists at most 50 names';
-COMMENT ON COLUMN mcp_runs.held IS 'Calls for which the policy required an approval';
+COMMENT ON COLUMN mcp_runs.errors IS 'Spans that failed, without those whose error is a gate''s doing';
+COMMENT ON COLUMN mcp_runs.denied IS 'Calls and requests that a gate refused';
+COMMENT ON COLUMN mcp_runs.withheld IS 'Calls that were made and whose results a gate kept back';
+COMMENT ON COLUMN mcp_runs.held IS 'Calls that wait for an approval';
+COMMENT ON COLUMN mcp_runs.is_failed IS 'A call failed, or another span where no gate stopped anything';
 COMMENT ON COLUMN mcp_runs.priced IS 'Model calls whose cost is known; the others are unpriced and not in cost_usd';
 COMMENT ON COLUMN mcp_runs.risk IS 'Highest risk of an answer: 0 not scored, 1 low, 2 medium, 3 high';
 COMMENT ON COLUMN mcp_runs.contradicted IS 'An answer says what the trace contradicts';
@@ -1004,7 +1025,7 @@ BEGIN
   EXECUTE format($sql$
     INSERT INTO mcp_runs_hourly AS old
     SELECT date_trunc('hour', started_at) AS hour, mcp_runs_duration_class(started_at, ended_at) AS duration_class,
-      sum(sign), sum(sign * spans), coalesce(sum(sign) FILTER (WHERE failed_calls > 0 OR errors > 0), 0),
+      sum(sign), sum(sign * spans), coalesce(sum(sign) FILTER (WHERE is_failed), 0),
       coalesce(sum(sign) FILTER (WHERE contradicted), 0), coalesce(sum(sign) FILTER (WHERE unsupported AND NOT contradicted), 0),
       coalesce(sum(sign) FILTER (WHERE held > 0), 0), sum(sign * cost_usd), sum(sign * unpriced)
     FROM (%s) AS changed
@@ -1040,7 +1061,7 @@ CREATE TRIGGER mcp_runs_removed AFTER DELETE ON mcp_runs
 
 -- Adds what was inserted since the last refresh. Returns the spans added, NULL when another process is at it. Of a call that
 -- several sides recorded it counts the spans of each side apart, since its spans come in any order; the page pairs the
--- spans of one run by their parents (factsOf), which can tell more calls apart, and a refused call from a failed one.
+-- spans of one run by their parents (factsOf), which can tell more calls apart.
 CREATE FUNCTION mcp_runs_refresh() RETURNS bigint
 LANGUAGE plpgsql SET work_mem = '64MB' SET jit = off AS $function$
 DECLARE
@@ -1059,14 +1080,14 @@ BEGIN
   WITH fresh AS (
     SELECT trace_id, start_time, end_time, parent_span_id IS NULL AS is_root, span_name, service, client_name, user_id,
       session_id, conversation_id, left(model, 200) AS model, left(tool_name, 200) AS tool_name,
-      left(server_name, 200) AS server_name, status_code = 'error' AS is_error,
+      left(server_name, 200) AS server_name, status = 'failed' AS is_error, status,
       -- 1: a client's span of a call, 2: a server's, 3: another one.
       CASE WHEN method = 'tools/call' AND span_kind = 'client' THEN 1
         WHEN method = 'tools/call' AND span_kind = 'server' THEN 2
-        WHEN operation = 'execute_tool' THEN 3 END AS call,
+        WHEN operation = 'execute_tool' THEN 3
+        -- The call that a gate stopped, which its client did not make.
+        WHEN gate_blocked AND tool_name IS NOT NULL AND status IN ('denied', 'held') THEN 1 END AS call,
       cost_source IS NOT NULL OR prompt_tokens IS NOT NULL AS is_model,
-      policy_decision = 'deny' OR coalesce(gate_blocked, false) AND policy_decision IS NULL AS is_denied,
-      policy_decision = 'require_approval' AS is_held,
       CASE WHEN prompt_tokens BETWEEN 0 AND 1000000000 THEN prompt_tokens END AS prompt_tokens,
       CASE WHEN completion_tokens BETWEEN 0 AND 1000000000 THEN completion_tokens END AS completion_tokens,
       CASE WHEN cached_prompt_tokens BETWEEN 0 AND 1000000000 THEN cached_prompt_tokens END AS cached_prompt_tokens,
@@ -1077,7 +1098,7 @@ BEGIN
       coalesce(tool_claim_mismatch, false)
         OR coalesce(replace(evidence_findings, '"kind":"unsupported', '') LIKE '%"kind":"%', false) AS is_contradicted,
       coalesce(is_shadow, false) AS is_shadow
-    FROM mcp_traces
+    FROM mcp_traces, LATERAL (SELECT mcp_traces_status(status_code, policy_decision, gate_blocked) AS status) AS ended
     WHERE ingest_xid >= coalesce(from_xid, 0) AND ingest_xid < to_xid
     OFFSET 0
   ), summed AS (
@@ -1098,7 +1119,8 @@ BEGIN
       count(*) FILTER (WHERE is_error AND call = 1) AS client_failures,
       count(*) FILTER (WHERE is_error AND call = 2) AS server_failures,
       count(*) FILTER (WHERE is_error AND call = 3) AS other_failures,
-      count(*) FILTER (WHERE is_denied) AS denied, count(*) FILTER (WHERE is_held) AS held,
+      count(*) FILTER (WHERE status = 'denied') AS denied, count(*) FILTER (WHERE status = 'withheld') AS withheld,
+      count(*) FILTER (WHERE status = 'held') AS held,
       coalesce(sum(prompt_tokens), 0) AS prompt_tokens, coalesce(sum(completion_tokens), 0) AS completion_tokens,
       coalesce(sum(cached_prompt_tokens), 0) AS cached_prompt_tokens, coalesce(sum(cost_usd), 0) AS cost_usd,
       count(cost_usd) AS priced, count(*) FILTER (WHERE is_unpriced) AS unpriced, max(risk) AS risk,
@@ -1117,8 +1139,8 @@ BEGIN
         (SELECT left(span_name, 300) FROM mcp_traces AS earliest
           WHERE earliest.trace_id = summed.trace_id AND earliest.start_time = summed.started_at LIMIT 1), ''),
       service, client_name, user_id, session_id, conversation_id, models, tools, servers, failed_tools, spans, errors,
-      model_calls, client_calls, server_calls, other_calls, client_failures, server_failures, other_failures, denied, held,
-      prompt_tokens, completion_tokens, cached_prompt_tokens, cost_usd, priced, unpriced, risk, contradicted, unsupported,
+      model_calls, client_calls, server_calls, other_calls, client_failures, server_failures, other_failures, denied,
+      withheld, held, prompt_tokens, completion_tokens, cached_prompt_tokens, cost_usd, priced, unpriced, risk, contradicted, unsupported,
       is_shadow
     FROM summed
     ON CONFLICT (trace_id) DO UPDATE SET
@@ -1147,6 +1169,7 @@ BEGIN
       server_failures = old.server_failures + excluded.server_failures,
       other_failures = old.other_failures + excluded.other_failures,
       denied = old.denied + excluded.denied,
+      withheld = old.withheld + excluded.withheld,
       held = old.held + excluded.held,
       prompt_tokens = old.prompt_tokens + excluded.prompt_tokens,
       completion_tokens = old.completion_tokens + excluded.completion_tokens,

@@ -19,10 +19,10 @@ const insertRuns = (
   runs: number,
 ) => `INSERT INTO mcp_runs (trace_id, started_at, ended_at, has_root, root_at, name,
     session_id, models, tools, servers, failed_tools, spans, errors, model_calls, client_calls, server_calls, other_calls,
-    client_failures, server_failures, other_failures, denied, held, prompt_tokens, completion_tokens, cached_prompt_tokens,
+    client_failures, server_failures, other_failures, denied, withheld, held, prompt_tokens, completion_tokens, cached_prompt_tokens,
     cost_usd, priced, unpriced, risk, contradicted, unsupported, is_shadow)
   SELECT md5('r' || n)::uuid, at, at + exp(n % 1300 / 100.0 - 1) * interval '1 ms', true, at, 'run', 's' || n / 3, '{}', '{}',
-    '{}', '{}', n % 7, (n % 11 = 0)::integer, 1, 0, 0, 0, 0, 0, (n % 13 = 0)::integer, 0, (n % 17 = 0)::integer, 1, 1, 0,
+    '{}', '{}', n % 7, (n % 11 = 0)::integer, 1, 0, 0, 0, 0, 0, (n % 13 = 0)::integer, 0, 0, (n % 17 = 0)::integer, 1, 1, 0,
     n % 100 / 64.0, 1, n % 5, 0, n % 19 = 0, n % 3 = 0, false
   FROM (SELECT n, to_timestamp(${FIRST_MS / 1000}) + n * interval '30 hours' / ${runs} AS at
     FROM generate_series(0, ${runs - 1}) AS n) AS runs`;
@@ -35,7 +35,7 @@ const sums = ({ runs, failed, contradicted, unsupported, held, unpriced, costUsd
 async function differences(db: Queryable): Promise<readonly unknown[]> {
   const { rows } = await db.query(`WITH counted AS (
       SELECT date_trunc('hour', started_at, 'UTC') AS hour, mcp_runs_duration_class(started_at, ended_at) AS duration_class,
-        count(*) AS runs, sum(spans) AS spans, count(*) FILTER (WHERE failed_calls > 0 OR errors > 0) AS failed,
+        count(*) AS runs, sum(spans) AS spans, count(*) FILTER (WHERE is_failed) AS failed,
         count(*) FILTER (WHERE contradicted) AS contradicted, count(*) FILTER (WHERE unsupported AND NOT contradicted) AS unsupported,
         count(*) FILTER (WHERE held > 0) AS held, sum(cost_usd) AS cost_usd, sum(unpriced) AS unpriced
       FROM mcp_runs GROUP BY 1, 2

@@ -4,6 +4,7 @@ import {
   formatCount,
   formatDuration,
   formatUsd,
+  highlightsOf,
   type RunRow,
   type RunSpan,
 } from '../runs/index.ts';
@@ -35,6 +36,7 @@ export function formatRuns(runs: readonly RunRow[], next: string | null): string
     [
       { title: 'id', value: ({ id }) => id.slice(0, 12) },
       { title: 'started', value: ({ startMs }) => iso(startMs).slice(0, 19).replace('T', ' ') },
+      { title: 'status', value: ({ status }) => status },
       { title: 'run', value: ({ name }) => clipped(name, 40) },
       {
         title: 'caller',
@@ -54,24 +56,18 @@ export function formatRuns(runs: readonly RunRow[], next: string | null): string
         value: ({ costUsd, unpriced }) =>
           costUsd === null ? (unpriced > 0 ? 'unpriced' : '') : formatUsd(costUsd),
       },
-      { title: 'what stands out', value: standsOut },
+      {
+        title: 'what stands out',
+        value: (run) =>
+          highlightsOf(run)
+            .slice(0, 2)
+            .map(({ text }) => text)
+            .join(', '),
+      },
     ],
     runs,
   );
   return next === null ? table : `${table}\n\nMore: --after ${next}`;
-}
-
-function standsOut(row: RunRow): string {
-  const found = [
-    row.held > 0 ? 'held for approval' : '',
-    row.contradicted ? '≠ answer contradicted' : '',
-    row.unsupported && !row.contradicted ? 'answer unsupported' : '',
-    row.failedCalls > 0 ? `failed ${row.failedTools.slice(0, 2).join(', ')}` : '',
-    row.denied > 0 ? 'denied' : '',
-    row.errors > 0 && row.failedCalls === 0 && row.denied === 0 ? 'error' : '',
-    row.isShadow ? 'shadow' : '',
-  ];
-  return found.filter(Boolean).slice(0, 2).join(', ');
 }
 
 /** The spans of a run as a waterfall. */
@@ -83,7 +79,7 @@ export function formatSpans(spans: readonly RunSpan[], paint: Paint): string {
     span_name: clipped(span.name, 60),
     start_time: iso(span.startMs),
     end_time: iso(span.endMs),
-    status_code: span.status,
+    status_code: span.statusCode,
     gate_blocked: span.isBlocked,
   }));
   return formatWaterfall(rows, paint);
@@ -106,9 +102,7 @@ export function formatComparison(a: RunRow, b: RunRow, { figures, calls, leftOut
   );
   const lines = calls.map(({ mark, a: one, b: other }) => {
     const call = one ?? other;
-    const states = [one, other].map((side) =>
-      side === undefined ? '' : side.isDenied ? 'denied' : side.isFailed ? 'failed' : 'ok',
-    );
+    const states = [one, other].map((side) => (side === undefined ? '' : side.status));
     const state = states[0] === states[1] ? states[0] : states.filter(Boolean).join(' -> ');
     const server = call?.span.server == null ? '' : `${call.span.server}.`;
     return printableLine(`${mark} ${server}${call?.tool}  ${state}`);
@@ -120,7 +114,7 @@ export function formatComparison(a: RunRow, b: RunRow, { figures, calls, leftOut
 /** The comparison as a wire document. */
 export function comparisonJson(a: RunRow, b: RunRow, { figures, calls, leftOut }: Comparison): object {
   const call = (side: Comparison['calls'][number]['a']) =>
-    side === undefined ? null : { span_id: side.span.id, is_failed: side.isFailed, is_denied: side.isDenied };
+    side === undefined ? null : { span_id: side.span.id, status: side.status };
   return {
     a: a.id,
     b: b.id,

@@ -11,6 +11,7 @@ export {
   definitionsOf,
   explainRun,
   isPartOfCall,
+  isWait,
   type SentencePart,
   sentenceText,
   toolCalls,
@@ -22,6 +23,7 @@ export {
   parseFilter,
   type SeenNames,
 } from './filter/index.ts';
+export { type Highlight, highlightsOf, type RunStatus, type SpanStatus } from './status.ts';
 export {
   answerSql,
   type ChangedTool,

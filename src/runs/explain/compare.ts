@@ -17,6 +17,7 @@ export interface ComparedFigure {
     | 'calls'
     | 'failed'
     | 'denied'
+    | 'withheld'
     | 'model_calls'
     | 'input_tokens'
     | 'output_tokens'
@@ -52,6 +53,7 @@ export function compareRuns(a: readonly RunSpan[], b: readonly RunSpan[]): Compa
       figure('calls', (facts) => facts.calls.length),
       figure('failed', (facts) => facts.failed.length + facts.mended.length),
       figure('denied', (facts) => facts.denied.length),
+      figure('withheld', (facts) => facts.withheld.length),
       figure('model_calls', (facts) => facts.modelCalls.length),
       figure('input_tokens', (facts) => sum(facts.modelCalls, (span) => span.promptTokens)),
       figure('output_tokens', (facts) => sum(facts.modelCalls, (span) => span.completionTokens)),

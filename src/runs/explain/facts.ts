@@ -1,11 +1,14 @@
+import type { SpanStatus } from '../status.ts';
 import type { RunSpan } from '../store/index.ts';
 
 /** One tool call of a run, counted once however many spans it has. */
 export interface RunCall {
   readonly span: RunSpan;
   readonly tool: string;
-  readonly isFailed: boolean;
-  readonly isDenied: boolean;
+  /** That of its gate, if it stopped the call or its result, else of the innermost span. */
+  readonly status: SpanStatus;
+  /** Why its gate stopped it; null where none did. */
+  readonly reason: string | null;
 }
 
 /** What the sentence about a run is made of. */
@@ -15,8 +18,10 @@ export interface RunFacts {
   readonly failed: readonly RunCall[];
   readonly mended: readonly RunCall[];
   readonly denied: readonly RunCall[];
-  /** A call that waits for an approval that nobody has given yet. */
-  readonly pending: RunCall | undefined;
+  /** Calls that were made, and whose results a gate kept back. */
+  readonly withheld: readonly RunCall[];
+  /** Calls that wait for an approval that nobody has given yet. */
+  readonly held: readonly RunCall[];
   /** Model calls; the sums of costs are over them. */
   readonly modelCalls: readonly RunSpan[];
   /** Answers that the trace contradicts, and those that only lack support. */
@@ -36,14 +41,16 @@ export interface RunFacts {
  *
  * `mcp_runs` has some of them for lists of runs, added up in SQL as spans arrive, in any order and without their parents.
  * So it takes the larger of the counts of client, server and other spans for the number of calls, where this pairs the
- * spans of each call: of two calls, one recorded by its client and the other by its server alone, the row has one. A refused
- * call whose span has an error is also failed there, and `unsupported` there is of any answer, contradicted or not.
+ * spans of each call: of two calls, one recorded by its client and the other by its server alone, the row has one.
+ * The span of a framework that passes a refusal on as an error is a failed call there, and `unsupported` there is of any
+ * answer, contradicted or not.
  */
 export function factsOf(spans: readonly RunSpan[]): RunFacts {
   const calls = toolCalls(spans);
   const isMended = mending(calls);
-  const failures = calls.filter((call) => call.isFailed);
-  const denied = calls.filter((call) => call.isDenied);
+  const failures = calls.filter(({ status }) => status === 'failed');
+  const stopped = [...calls, ...otherStops(spans, calls)];
+  const withStatus = (wanted: SpanStatus) => stopped.filter(({ status }) => status === wanted);
   const modelCalls = spans.filter((span) => span.costSource !== null || span.promptTokens !== null);
   const isContradicted = (span: RunSpan) => span.claimMismatch || hasContradiction(span);
   const first = spans.reduce((least, { startMs }) => Math.min(least, startMs), Number.POSITIVE_INFINITY);
@@ -52,28 +59,27 @@ export function factsOf(spans: readonly RunSpan[]): RunFacts {
     calls,
     failed: failures.filter((call) => !isMended(call)),
     mended: failures.filter(isMended),
-    denied,
-    pending: calls.find(({ span }) => span.decision === 'require_approval' && span.isBlocked),
+    denied: withStatus('denied'),
+    withheld: withStatus('withheld'),
+    held: withStatus('held').filter(({ span }) => span.isBlocked),
     modelCalls,
     contradicted: spans.filter(isContradicted),
     unsupported: spans.filter((span) => !isContradicted(span) && isUnsupported(span)),
     costUsd: modelCalls.reduce((sum, span) => sum + (span.costUsd ?? 0), 0),
     unpriced: modelCalls.filter((span) => span.costUsd === null && span.costSource === 'unknown'),
     otherErrors: spans.filter(
-      (span) => span.status === 'error' && !isPartOfCall(span) && span.parentId !== null,
+      (span) => span.status === 'failed' && !isPartOfCall(span) && !isGate(span) && span.parentId !== null,
     ),
     durationMs: spans.length === 0 ? 0 : last - first,
-    heldMs: spans
-      .filter((span) => span.decision === 'require_approval')
-      .reduce((sum, span) => sum + span.endMs - span.startMs, 0),
+    heldMs: spans.filter(isWait).reduce((sum, span) => sum + span.endMs - span.startMs, 0),
   };
 }
 
 /** Whether a later call of the same tool went well, for each call. */
 function mending(calls: readonly RunCall[]): (call: RunCall) => boolean {
   const lastOk = new Map<string | null, Map<string, number>>();
-  for (const { span, tool, isFailed, isDenied } of calls) {
-    if (isFailed || isDenied) continue;
+  for (const { span, tool, status } of calls) {
+    if (status !== 'ok') continue;
     const ofServer = lastOk.get(span.server) ?? new Map<string, number>();
     lastOk.set(span.server, ofServer);
     ofServer.set(tool, Math.max(ofServer.get(tool) ?? Number.NEGATIVE_INFINITY, span.startMs));
@@ -82,31 +88,52 @@ function mending(calls: readonly RunCall[]): (call: RunCall) => boolean {
 }
 
 /**
- * The tool calls of a run, in order. A call that both sides recorded, or a framework around the client, is the innermost
- * client span.
+ * The tool calls of a run, in order. A call that both sides recorded, or a gate or a framework around the client, is the
+ * innermost client span; one that a gate refused has the gate's span alone.
  */
 export function toolCalls(spans: readonly RunSpan[]): RunCall[] {
   const byId = new Map(spans.map((span) => [span.id, span]));
   const outer = new Set<RunSpan>();
   const inner = new Set<RunSpan>();
+  const gates = new Map<RunSpan, RunSpan>();
   for (const span of spans) {
-    if (!isPartOfCall(span) || span.parentId === null) continue;
-    const parent = byId.get(span.parentId);
-    if (parent === undefined || !isPartOfCall(parent) || parent.tool !== span.tool) continue;
+    const parent = span.parentId === null ? undefined : byId.get(span.parentId);
+    if (!isSide(span) || parent === undefined || !isSide(parent) || parent.tool !== span.tool) continue;
     if (span.kind === 'server') inner.add(span);
-    else outer.add(parent);
+    else {
+      outer.add(parent);
+      if (isGate(parent) && parent.status !== 'ok' && parent.status !== 'failed') gates.set(span, parent);
+    }
   }
   return spans
-    .filter((span) => isPartOfCall(span) && !outer.has(span) && !inner.has(span))
-    .map((span) => {
-      const isDenied = span.decision === 'deny' || (span.isBlocked && span.decision !== 'require_approval');
-      return {
-        span,
-        tool: span.tool ?? span.name,
-        isDenied,
-        isFailed: span.status === 'error' && !isDenied && !span.isBlocked,
-      };
-    });
+    .filter((span) => isSide(span) && !outer.has(span) && !inner.has(span))
+    .map((span) => callOf(span, gates.get(span)));
+}
+
+function callOf(span: RunSpan, { status, reason } = span): RunCall {
+  return { span, tool: span.tool ?? span.name, status, reason };
+}
+
+/** Steps other than calls that a gate stopped, for instance a request that its input policy refused. */
+function otherStops(spans: readonly RunSpan[], calls: readonly RunCall[]): RunCall[] {
+  const told = new Set(calls.map(({ span }) => span));
+  return spans
+    .filter((span) => span.status === 'denied' && !told.has(span) && !isSide(span))
+    .map((span) => callOf(span));
+}
+
+/** Whether a span is one side of a call, or the gate in front of one that it stopped. */
+function isSide(span: RunSpan): boolean {
+  return isPartOfCall(span) || (isGate(span) && span.isBlocked);
+}
+
+/** Whether a span is a wait for a person. */
+export function isWait({ name, decision }: RunSpan): boolean {
+  return name === 'approval_wait' || decision === 'require_approval';
+}
+
+function isGate({ decision, tool }: RunSpan): boolean {
+  return decision !== null && tool !== null;
 }
 
 /** Whether a span is a tool call, or one side of it. */

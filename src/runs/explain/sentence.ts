@@ -43,7 +43,7 @@ export function sentenceText(parts: readonly SentencePart[]): string {
   return parts.map(({ text }) => text).join('');
 }
 
-function waits({ pending }: RunFacts): Clause {
+function waits({ held: [pending] }: RunFacts): Clause {
   if (pending === undefined) return [];
   return [
     { text: pending.tool, span: pending.span.id },
@@ -52,11 +52,11 @@ function waits({ pending }: RunFacts): Clause {
   ];
 }
 
-function calls({ calls: all, failed, mended, denied }: RunFacts): Clause {
+function calls({ calls: all, failed, mended, denied, withheld, held }: RunFacts): Clause {
   const parts: SentencePart[] = [{ text: `${all.length} ${all.length === 1 ? 'tool call' : 'tool calls'}` }];
   if (failed.length > 0) {
     parts.push({ text: ', ' }, { text: `${failed.length} failed`, tone: 'bad', span: failed[0]?.span.id });
-    parts.push({ text: ` (${shown(failed[0] as RunCall, (span) => span.message)}${more(failed)})` });
+    parts.push({ text: ` (${shown(failed[0] as RunCall, failed[0]?.span.message)}${more(failed)})` });
   }
   if (mended.length > 0) {
     parts.push(
@@ -67,12 +67,17 @@ function calls({ calls: all, failed, mended, denied }: RunFacts): Clause {
       },
     );
   }
-  if (denied.length > 0) {
-    parts.push({ text: ', ' }, { text: `${denied.length} denied`, tone: 'bad', span: denied[0]?.span.id });
-    parts.push({ text: ` (${shown(denied[0] as RunCall, (span) => span.reason)}${more(denied)})` });
+  for (const [stopped, word] of [
+    [denied, 'denied'],
+    [withheld, 'withheld'],
+  ] as const) {
+    const [first] = stopped;
+    if (first === undefined) continue;
+    parts.push({ text: ', ' }, { text: `${stopped.length} ${word}`, tone: 'bad', span: first.span.id });
+    parts.push({ text: ` (${shown(first, first.reason)}${more(stopped)})` });
   }
-  if (all.length > 0 && failed.length + mended.length + denied.length === 0)
-    parts.push({ text: ', none failed' });
+  const troubles = [failed, mended, denied, withheld, held];
+  if (all.length > 0 && troubles.every((calls) => calls.length === 0)) parts.push({ text: ', none failed' });
   return parts;
 }
 
@@ -127,16 +132,15 @@ function definitions(spans: readonly RunSpan[]): string {
   return `, of which ${usd} are definitions of ${whose} (${first.offered} offered, ${first.used} used)`;
 }
 
-function duration({ durationMs, heldMs, pending }: RunFacts): Clause {
-  if (pending !== undefined) return [];
+function duration({ durationMs, heldMs, held }: RunFacts): Clause {
+  if (held.length > 0) return [];
   // A wait that nobody would notice is not worth a clause.
   if (heldMs < 1000) return [{ text: `${formatDuration(durationMs)} in all` }];
   return [{ text: `${formatDuration(heldMs)} of ${formatDuration(durationMs)} waited for an approval` }];
 }
 
-function shown({ tool, span }: RunCall, why: (span: RunSpan) => string | null): string {
-  const reason = why(span);
-  return reason === null || reason === '' ? tool : `${tool}: ${clipped(reason)}`;
+function shown({ tool }: RunCall, why: string | null | undefined): string {
+  return why == null || why === '' ? tool : `${tool}: ${clipped(why)}`;
 }
 
 function more(list: readonly unknown[]): string {

@@ -1,3 +1,5 @@
+import { RUN_STATUSES } from '../status.ts';
+
 /** The fields of the filter language. Every table of the page and every command that lists runs uses this one list. */
 
 /** What the values of a field are, and how they are compared. */
@@ -34,7 +36,7 @@ export const FILTER_FIELDS: readonly FilterField[] = [
     name: 'status',
     kind: 'word',
     hint: 'how the run ended',
-    words: ['ok', 'failed', 'denied', 'held'],
+    words: RUN_STATUSES,
     synonyms: { error: 'failed', fail: 'failed', waits: 'held', waiting: 'held', blocked: 'denied' },
   },
   {

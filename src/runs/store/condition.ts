@@ -1,5 +1,6 @@
 import { cleanText } from '../../postgres/index.ts';
 import { amountOf, durationOf, type FilterTerm, timeOf } from '../filter/index.ts';
+import { conditionOfStatus, RUN_STATUSES } from '../status.ts';
 
 /** A condition in SQL, with values as parameters only. */
 export interface Condition {
@@ -62,10 +63,7 @@ const RANKS = ['none', 'low', 'medium', 'high'];
 
 /** Conditions of words, by field and word. */
 const WORDS: Readonly<Record<string, string>> = {
-  'status:ok': 'r.failed_calls = 0 AND r.errors = 0 AND r.denied = 0',
-  'status:failed': '(r.failed_calls > 0 OR r.errors > 0)',
-  'status:denied': 'r.denied > 0',
-  'status:held': 'r.held > 0',
+  ...Object.fromEntries(RUN_STATUSES.map((status) => [`status:${status}`, conditionOfStatus(status)])),
   'finding:contradicted': 'r.contradicted',
   'finding:unsupported': 'r.unsupported',
   'is:shadow': 'r.is_shadow',

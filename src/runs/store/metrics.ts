@@ -69,7 +69,7 @@ function partOf(time: string, since: number): string {
 }
 
 /** Columns of one run, each a number. */
-const ONE_RUN = `(r.failed_calls > 0 OR r.errors > 0)::integer AS failed, r.contradicted::integer AS contradicted,
+const ONE_RUN = `r.is_failed::integer AS failed, r.contradicted::integer AS contradicted,
         (r.unsupported AND NOT r.contradicted)::integer AS unsupported, (r.held > 0)::integer AS held, r.cost_usd, r.unpriced`;
 
 const SUMS = ['failed', 'contradicted', 'unsupported', 'held', 'cost_usd', 'unpriced'] as const;

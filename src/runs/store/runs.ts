@@ -1,6 +1,7 @@
 import { invalidOption } from '../../base/index.ts';
 import { nameOfDatabase, type Queryable, toObservatoryError } from '../../postgres/index.ts';
 import { type FilterProblem, parseFilter } from '../filter/index.ts';
+import { RUN_STATUS, type RunStatus } from '../status.ts';
 import { type Condition, conditionOf } from './condition.ts';
 
 const MAX_LIMIT = 500;
@@ -32,6 +33,7 @@ export interface RunRow {
   /** Trace id, 32 hex digits. */
   readonly id: string;
   readonly name: string;
+  readonly status: RunStatus;
   readonly startMs: number;
   readonly endMs: number;
   readonly service: string | null;
@@ -49,6 +51,7 @@ export interface RunRow {
   readonly toolCalls: number;
   readonly failedCalls: number;
   readonly denied: number;
+  readonly withheld: number;
   readonly held: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -74,12 +77,12 @@ export interface RunList {
 }
 
 /** A run as a row: the columns of {@link RunRow}, of `mcp_runs r`. */
-export const RUN_COLUMNS = `replace(r.trace_id::text, '-', '') AS id, r.name, (extract(epoch FROM r.started_at) * 1000)::float8 AS "startMs",
+export const RUN_COLUMNS = `replace(r.trace_id::text, '-', '') AS id, r.name, ${RUN_STATUS} AS status, (extract(epoch FROM r.started_at) * 1000)::float8 AS "startMs",
   (extract(epoch FROM r.ended_at) * 1000)::float8 AS "endMs", r.service, r.client_name AS client, r.user_id AS user,
   r.session_id AS session, r.conversation_id AS conversation, r.models, r.tools, r.servers,
   r.failed_tools AS "failedTools", r.spans::float8 AS spans, r.errors::float8 AS errors,
   r.model_calls::float8 AS "modelCalls", r.tool_calls::float8 AS "toolCalls", r.failed_calls::float8 AS "failedCalls",
-  r.denied::float8 AS denied, r.held::float8 AS held, r.prompt_tokens::float8 AS "promptTokens",
+  r.denied::float8 AS denied, r.withheld::float8 AS withheld, r.held::float8 AS held, r.prompt_tokens::float8 AS "promptTokens",
   r.completion_tokens::float8 AS "completionTokens", r.cached_prompt_tokens::float8 AS "cachedTokens",
   CASE WHEN r.priced > 0 THEN r.cost_usd END AS "costUsd", r.unpriced::float8 AS unpriced,
   (ARRAY['none', 'low', 'medium', 'high'])[r.risk + 1] AS risk, r.contradicted, r.unsupported,

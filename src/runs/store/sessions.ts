@@ -50,7 +50,7 @@ export async function listSessions(db: Queryable, query: RunQuery = {}): Promise
     db,
     `SELECT ${KEY} AS key, min(coalesce(r.session_id, r.conversation_id)) AS session,
       max(coalesce(r.client_name, r.service)) AS client, max(r.user_id) AS user, count(*)::float8 AS runs,
-      count(*) FILTER (WHERE r.failed_calls > 0 OR r.errors > 0)::float8 AS failed,
+      count(*) FILTER (WHERE r.is_failed)::float8 AS failed,
       CASE WHEN sum(r.priced) > 0 THEN sum(r.cost_usd) END AS "costUsd"
     FROM mcp_runs r WHERE ${where.text} AND ${chosen} GROUP BY 1 ORDER BY max(r.started_at) DESC, 1`,
     values,

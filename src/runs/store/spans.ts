@@ -1,5 +1,6 @@
 import { ownTurn, semconv } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
+import { SPAN_STATUS, type SpanStatus } from '../status.ts';
 import { ask, type RunRow } from './runs.ts';
 
 /** Most spans of a run that are read; further ones are counted only. */
@@ -13,7 +14,8 @@ export interface RunSpan {
   readonly kind: string;
   readonly startMs: number;
   readonly endMs: number;
-  readonly status: 'unset' | 'ok' | 'error';
+  readonly status: SpanStatus;
+  readonly statusCode: 'unset' | 'ok' | 'error';
   readonly message: string | null;
   readonly service: string | null;
   readonly provider: string | null;
@@ -50,7 +52,8 @@ const finite = (column: string) => `CASE WHEN ${column} BETWEEN -1e300 AND 1e300
 
 const COLUMNS = `right(replace(span_id::text, '-', ''), 16) AS id, right(replace(parent_span_id::text, '-', ''), 16) AS "parentId",
   span_name AS name, span_kind AS kind, (extract(epoch FROM start_time) * 1000)::float8 AS "startMs",
-  (extract(epoch FROM end_time) * 1000)::float8 AS "endMs", status_code AS status, status_message AS message, service,
+  (extract(epoch FROM end_time) * 1000)::float8 AS "endMs", ${SPAN_STATUS} AS status,
+  status_code AS "statusCode", status_message AS message, service,
   provider, operation, method, model, tool_name AS tool, server_name AS server, prompt_tokens AS "promptTokens",
   completion_tokens AS "completionTokens", cached_prompt_tokens AS "cachedTokens", ${finite('cost_usd')} AS "costUsd",
   cost_source AS "costSource", retries, finish_reason AS "finishReason", policy_decision AS decision,
@@ -155,9 +158,8 @@ export async function readShapes(
     db,
     `SELECT replace(trace_id::text, '-', '') AS id, (extract(epoch FROM start_time) * 1000)::float8 AS "startMs",
       (extract(epoch FROM end_time) * 1000)::float8 AS "endMs",
-      CASE WHEN policy_decision = 'require_approval' THEN 'held'
-        WHEN status_code = 'error' OR gate_blocked THEN 'failed'
-        WHEN cost_source IS NOT NULL OR prompt_tokens IS NOT NULL THEN 'model' ELSE 'tool' END AS kind
+      CASE ${SPAN_STATUS} WHEN 'held' THEN 'held' WHEN 'ok' THEN
+        CASE WHEN cost_source IS NOT NULL OR prompt_tokens IS NOT NULL THEN 'model' ELSE 'tool' END ELSE 'failed' END AS kind
     FROM mcp_traces WHERE trace_id = ANY ($1::text[]::uuid[]) AND (cost_source IS NOT NULL OR prompt_tokens IS NOT NULL
       OR method = 'tools/call' OR operation = 'execute_tool' OR policy_decision IS NOT NULL)
     ORDER BY start_time LIMIT ${MAX_PARTS_OF_ALL}`,

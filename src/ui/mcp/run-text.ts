@@ -2,6 +2,7 @@ import {
   explainRun,
   formatDuration,
   formatUsd,
+  highlightsOf,
   isPartOfCall,
   type RunRow,
   type RunSpan,
@@ -17,21 +18,13 @@ const MAX_DEPTH = 20;
 export function runLine(run: RunRow): string {
   const facts = [
     `${run.toolCalls} calls`,
-    run.failedCalls > 0
-      ? `${run.failedCalls} failed (${run.failedTools
-          .slice(0, 3)
-          .map((tool) => oneLine(tool, 60))
-          .join(', ')})`
-      : '',
-    run.denied > 0 ? `${run.denied} denied` : '',
-    run.held > 0 ? `${run.held} held for approval` : '',
-    run.contradicted ? 'the answer is contradicted by the trace' : '',
+    ...highlightsOf(run).map(({ text }) => text),
     formatDuration(run.endMs - run.startMs),
     run.costUsd === null ? (run.unpriced > 0 ? 'unpriced' : '') : formatUsd(run.costUsd),
     run.client ?? run.service ?? '',
   ];
   const started = new Date(run.startMs).toISOString().slice(0, 19);
-  return `${run.id} ${started}Z ${oneLine(run.name, 80)}: ${facts
+  return `${run.id} ${started}Z ${run.status} ${oneLine(run.name, 80)}: ${facts
     .filter(Boolean)
     .map((fact) => oneLine(fact))
     .join(', ')}`;
@@ -39,10 +32,10 @@ export function runLine(run: RunRow): string {
 
 /** A run: the sentence that explains it, the way to each failure, and its calls. */
 export function runText(run: RunRow, spans: readonly RunSpan[]): string[] {
-  const failures = spans.filter(isFailure);
+  const failures = spans.filter(({ status }) => status !== 'ok');
   const calls = spans.filter(isPartOfCall);
   const lines = [
-    `run ${run.id}: ${oneLine(run.name)}`,
+    `run ${run.id}: ${oneLine(run.name)}, ${run.status}`,
     oneLine(sentenceText(explainRun(spans)), 1000),
     `service ${oneLine(run.service ?? 'unknown')}, client ${oneLine(run.client ?? 'unknown')}, models ${run.models.map((model) => oneLine(model, 60)).join(', ') || 'none'}, ${spans.length} spans`,
   ];
@@ -50,7 +43,7 @@ export function runText(run: RunRow, spans: readonly RunSpan[]): string[] {
   for (const failure of failures.slice(0, MAX_FAILURES)) lines.push(...wayTo(failure, spans));
   if (failures.length > MAX_FAILURES) lines.push(`(${failures.length - MAX_FAILURES} more failed spans)`);
   if (
-    failures.some(({ status }) => status === 'error') &&
+    failures.some(({ status }) => status === 'failed') &&
     failures.every(({ message }) => message === null)
   ) {
     lines.push('(no error messages are stored: the traced program captures no content)');
@@ -59,10 +52,6 @@ export function runText(run: RunRow, spans: readonly RunSpan[]): string[] {
   for (const call of calls.slice(0, MAX_CALLS)) lines.push(`  ${spanLine(call)}`);
   if (calls.length > MAX_CALLS) lines.push(`  (${calls.length - MAX_CALLS} more calls are left out)`);
   return lines;
-}
-
-function isFailure({ status, decision, isBlocked }: RunSpan): boolean {
-  return status === 'error' || decision === 'deny' || isBlocked;
 }
 
 /** The spans around a failure, the outermost first. */
@@ -78,9 +67,7 @@ function wayTo(failure: RunSpan, spans: readonly RunSpan[]): string[] {
 
 function spanLine(span: RunSpan): string {
   const facts = [
-    span.status === 'error' ? 'failed' : '',
-    span.decision === 'deny' || (span.isBlocked && span.decision === null) ? 'denied' : '',
-    span.decision === 'require_approval' ? 'held for approval' : '',
+    span.status === 'ok' ? '' : span.status,
     span.message === null ? '' : `message: ${oneLine(span.message, 300)}`,
     span.reason === null ? '' : `reason: ${oneLine(span.reason)}`,
     span.tool === null ? '' : `tool ${oneLine(span.tool, 80)}`,

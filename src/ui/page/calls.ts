@@ -1,5 +1,4 @@
 import { isPartOfCall, type RunSpan } from '../../runs/index.ts';
-import type { Status } from './parts.tsx';
 
 /** What a span is, for its icon and its color. */
 export type SpanSort = 'model' | 'tool' | 'agent';
@@ -7,12 +6,6 @@ export type SpanSort = 'model' | 'tool' | 'agent';
 export function sortOf(span: RunSpan): SpanSort {
   if (isPartOfCall(span)) return 'tool';
   return span.costSource !== null || span.promptTokens !== null ? 'model' : 'agent';
-}
-
-export function spanStatus(span: RunSpan): Status {
-  if (span.decision === 'require_approval') return 'held';
-  if (span.decision === 'deny' || span.isBlocked) return 'denied';
-  return span.status === 'error' ? 'failed' : 'ok';
 }
 
 /** Fewest equal calls in a row that fold into one line. */
@@ -36,10 +29,7 @@ export function folded(spans: readonly RunSpan[]): readonly (readonly RunSpan[])
     const last = groups.at(-1);
     const before = last?.[0];
     const isSame =
-      before !== undefined &&
-      isSameCall(span, before) &&
-      spanStatus(span) === 'ok' &&
-      spanStatus(before) === 'ok';
+      before !== undefined && isSameCall(span, before) && span.status === 'ok' && before.status === 'ok';
     if (isSame) last?.push(span);
     else groups.push([span]);
   }

@@ -23,6 +23,7 @@ const NAMES: Readonly<Record<ComparedFigure['name'], string>> = {
   calls: 'Tool calls',
   failed: 'Failed',
   denied: 'Denied',
+  withheld: 'Withheld',
   model_calls: 'Model calls',
   input_tokens: 'Tokens in',
   output_tokens: 'Tokens out',
@@ -169,7 +170,7 @@ function Pair({ call: { mark, a: one, b: other }, a, b }: PairProps) {
 
 function Side({ run, call }: { run: string | undefined; call: ComparedCall['a'] }) {
   if (call === undefined) return <span class="gap">no such call</span>;
-  const status = call.isDenied ? 'denied' : call.isFailed ? 'failed' : 'ok';
+  const { status } = call;
   const words = (
     <>
       <Icon name={status} />

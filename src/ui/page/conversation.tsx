@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { formatCount, formatDuration, type RunSpan, type Said } from '../../runs/index.ts';
 import { Findings, Marked, readFindings } from './answer.tsx';
-import { folded, sortOf, spanStatus, withoutServers } from './calls.ts';
+import { folded, sortOf, withoutServers } from './calls.ts';
 import { CopyButton, Count, Duration, Icon, type IconName } from './parts.tsx';
 import { brief, varying } from './payload.tsx';
 
@@ -23,7 +23,7 @@ type Group = readonly RunSpan[];
 export function ConversationTab({ spans, said, chosen, open, at, toggle }: TabProps) {
   const [gap, setGap] = useState<number | undefined>(undefined);
   const words = new Map(said.map((one) => [one.spanId, one]));
-  const shown = withoutServers(spans).filter((span) => sortOf(span) !== 'agent' || spanStatus(span) !== 'ok');
+  const shown = withoutServers(spans).filter((span) => sortOf(span) !== 'agent' || span.status !== 'ok');
   const models = shown.filter((span) => sortOf(span) === 'model');
   const last = models.at(-1);
   // Agents that send events give the prompt on a span of its own, before the model calls.
@@ -118,7 +118,7 @@ function stretches(groups: readonly Group[], chosen: string | undefined): readon
   let troubles = 0;
   const isShown = (group: Group, i: number) => {
     if (i < HEAD || i >= groups.length - TAIL || group.some(({ id }) => id === chosen)) return true;
-    if (group.every((span) => spanStatus(span) === 'ok')) return false;
+    if (group.every((span) => span.status === 'ok')) return false;
     troubles += 1;
     return troubles <= MAX_TROUBLES;
   };
@@ -166,7 +166,7 @@ interface ModelCallProps {
 
 function ModelCall({ span, spans, said, isLast, at }: ModelCallProps) {
   const findings = readFindings(span);
-  const isOk = spanStatus(span) === 'ok';
+  const isOk = span.status === 'ok';
   return (
     <div class={isLast ? 'msg last' : 'msg'}>
       <div class="who">
@@ -199,7 +199,7 @@ interface RowProps {
 }
 
 function CallRow({ span, said, chosen, at }: RowProps) {
-  const status = spanStatus(span);
+  const status = span.status;
   const icon: IconName = status === 'ok' ? (sortOf(span) === 'tool' ? 'tool' : 'agent') : status;
   const isWait = status === 'held';
   return (

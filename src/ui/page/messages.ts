@@ -1,5 +1,5 @@
 import type { RunSpan, Said } from '../../runs/index.ts';
-import { folded, spanStatus, withoutServers } from './calls.ts';
+import { folded, withoutServers } from './calls.ts';
 
 /** A JSON-RPC message of a run, rebuilt from the span of its request. */
 export interface RpcMessage {
@@ -42,8 +42,8 @@ export function rpcLines(
 
 /** Request and response of one span. */
 export function rpcMessagesOf(span: RunSpan, said: Said | undefined): readonly RpcMessage[] {
-  const isError = span.status === 'error';
-  const isNeverSent = spanStatus(span) === 'denied';
+  const isError = span.statusCode === 'error';
+  const isNeverSent = span.status === 'denied';
   const request: RpcMessage = {
     direction: isNeverSent ? 'never sent' : 'sent',
     atMs: span.startMs,

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { filterValue, formatCount, type RunRow, type RunSpan, type Said } from '../../runs/index.ts';
 import { readFindings, toneOf } from './answer.tsx';
-import { sortOf, spanStatus } from './calls.ts';
+import { sortOf } from './calls.ts';
 import { Name } from './conversation.tsx';
 import { useData } from './data.ts';
 import { rpcMessagesOf } from './messages.ts';
@@ -24,7 +24,7 @@ const SORTS = { model: 'Model call', tool: 'Tool call', agent: 'Span' } as const
 
 /** One span in words; all its fields at the end. */
 export function Panel({ run, span, spans, said, isRaw, close }: PanelProps) {
-  const status = spanStatus(span);
+  const status = span.status;
   const sort = sortOf(span);
   const first = spans.reduce((least, { startMs }) => Math.min(least, startMs), Number.POSITIVE_INFINITY);
   return (

@@ -1,12 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { formatCount, formatDuration, formatUsd } from '../../runs/index.ts';
+import { formatCount, formatDuration, formatUsd, type RunStatus } from '../../runs/index.ts';
 
 /** Paths of the icons, on a grid of 16 pixels. */
 const PATHS = {
   ok: 'M3 8.5l3.2 3L13 4.5',
   failed: 'M5.5 1.8h5l3.7 3.7v5l-3.7 3.7h-5l-3.7-3.7v-5zM6 6l4 4m0-4l-4 4',
   denied: 'M8 2a6 6 0 100 12A6 6 0 008 2zM3.8 3.8l8.4 8.4',
+  withheld: 'M2.5 9v4.500h11V9M8 2.500v5M5 5.500L8 8.500l3-3M2.500 2h11',
+  running: 'M13.500 8A5.500 5.500 0 118 2.500',
   held: 'M8 2a6 6 0 100 12A6 6 0 008 2zM8 5v3.2l2 1.4',
   changed: 'M3 4.5h6a3.5 3.5 0 010 7H5M7.5 9L5 11.5 7.5 14',
   contradicted: 'M3 6h10M3 10h10M10.5 3l-5 10',
@@ -39,7 +41,7 @@ export function Icon({ name, class: other = `s-${name}` }: { name: IconName; cla
   );
 }
 
-export type Status = 'ok' | 'failed' | 'denied' | 'held' | 'changed' | 'contradicted' | 'unsupported';
+export type Status = RunStatus | 'changed' | 'contradicted' | 'unsupported';
 
 /** A status as shape and word; the color only repeats it. */
 export function Tag({ status, children }: { status: Status; children?: ComponentChildren }) {

@@ -1,12 +1,6 @@
-import type { RunRow, ShapePart } from '../../runs/index.ts';
-import { Count, Duration, Icon, type Status, Tag, Time, Usd } from './parts.tsx';
+import { highlightsOf, type RunRow, type ShapePart } from '../../runs/index.ts';
+import { Count, Duration, Icon, Tag, Time, Usd } from './parts.tsx';
 import { link } from './route.ts';
-
-export function statusOf(run: RunRow): Status {
-  if (run.failedCalls > run.denied || (run.errors > 0 && run.denied === 0)) return 'failed';
-  if (run.denied > 0) return 'denied';
-  return run.held > 0 ? 'held' : 'ok';
-}
 
 interface RowProps {
   readonly run: RunRow;
@@ -19,7 +13,7 @@ interface RowProps {
 /** One run of a list. */
 export function Row({ run, parts, isSelected, hasModel = false }: RowProps) {
   const address = link(`run/${run.id}`);
-  const status = statusOf(run);
+  const { status } = run;
   return (
     <tr
       data-run={run.id}
@@ -70,40 +64,23 @@ export function Row({ run, parts, isSelected, hasModel = false }: RowProps) {
 
 /** At most two findings, the weightiest first. */
 function Findings({ run }: { run: RunRow }) {
-  const found = [
-    run.held > 0 && (
-      <Tag key="held" status="held">
-        held
-      </Tag>
-    ),
-    run.contradicted && (
-      <Tag key="contradicted" status="contradicted">
-        answer contradicted
-      </Tag>
-    ),
-    run.unsupported && !run.contradicted && (
-      <Tag key="unsupported" status="unsupported">
-        answer unsupported
-      </Tag>
-    ),
-    run.failedCalls > run.denied && (
-      <span key="failed">
-        <Tag status="failed" /> <b>{run.failedTools[0]}</b>
-      </span>
-    ),
-    run.denied > 0 && <Tag key="denied" status="denied" />,
-    run.errors > 0 && run.failedCalls === 0 && run.denied === 0 && (
-      <Tag key="error" status="failed">
-        error
-      </Tag>
-    ),
-    run.isShadow && (
-      <span key="shadow" class="tag">
-        shadow
-      </span>
-    ),
-  ].filter(Boolean);
-  return <>{found.slice(0, 2)}</>;
+  return (
+    <>
+      {highlightsOf(run)
+        .slice(0, 2)
+        .map(({ kind, text }) =>
+          kind === 'shadow' ? (
+            <span key={kind} class="tag">
+              {text}
+            </span>
+          ) : (
+            <Tag key={kind} status={kind}>
+              {text}
+            </Tag>
+          ),
+        )}
+    </>
+  );
 }
 
 const LOOK = {

@@ -7,7 +7,6 @@ import { Panel } from './panel.tsx';
 import { CopyButton, Empty, Tag, Time, Trouble } from './parts.tsx';
 import { Raw } from './raw.tsx';
 import { here, link, type Route, replaceRoute } from './route.ts';
-import { statusOf } from './run-row.tsx';
 import { SqlButton } from './sql.tsx';
 import { TaxBar } from './tax-bar.tsx';
 import { longWait, Waterfall } from './waterfall.tsx';
@@ -132,7 +131,7 @@ function Head({ run, spans, explanation, address, at }: HeadProps) {
         <a href={link('runs')}>Runs</a>
         <span class="dim">/</span>
         <h1>{run.name}</h1>
-        <Tag status={statusOf(run)} />
+        <Tag status={run.status} />
         <span class="meta">
           <Time ms={run.startMs} /> · {run.client ?? run.service} {run.user !== null && <>· {run.user} </>}·{' '}
           <span class="mono">{run.id.slice(0, 8)}</span>

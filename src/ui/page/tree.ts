@@ -1,5 +1,5 @@
 import type { RunSpan } from '../../runs/index.ts';
-import { FOLD_FROM, isSameCall, spanStatus } from './calls.ts';
+import { FOLD_FROM, isSameCall } from './calls.ts';
 
 /** One line of the waterfall: a span, or equal successive calls that succeeded. */
 export interface TreeLine {
@@ -71,7 +71,7 @@ function treeOf(spans: readonly RunSpan[]): Tree {
   }
   const troubled = new Set<string>();
   for (const span of spans) {
-    if (spanStatus(span) === 'ok') continue;
+    if (span.status === 'ok') continue;
     for (let one: RunSpan | undefined = span; one !== undefined && !troubled.has(one.id); one = parentOf(one))
       troubled.add(one.id);
   }

@@ -1,5 +1,5 @@
-import { formatDuration, type RunSpan } from '../../runs/index.ts';
-import { sortOf, spanStatus } from './calls.ts';
+import { formatDuration, isWait, type RunSpan } from '../../runs/index.ts';
+import { sortOf } from './calls.ts';
 import { Name } from './conversation.tsx';
 import { Duration, Icon, type IconName, Usd } from './parts.tsx';
 import { type TreeLine, treeLines } from './tree.ts';
@@ -77,7 +77,7 @@ export function longWait(spans: readonly RunSpan[]): RunSpan | undefined {
   const { from, to } = extent(spans);
   let longest: RunSpan | undefined;
   for (const span of spans) {
-    if (spanStatus(span) !== 'held' || span.endMs - span.startMs < LONG_WAIT * (to - from)) continue;
+    if (!isWait(span) || span.endMs - span.startMs < LONG_WAIT * (to - from)) continue;
     if (longest === undefined || span.endMs - span.startMs > longest.endMs - longest.startMs) longest = span;
   }
   return longest;
@@ -96,7 +96,7 @@ const MAX_INDENT = 12;
 function Row({ line, scale, isChosen, href, toggle }: RowProps) {
   const { span, depth, calls, below, isOpen } = line;
   const isFold = calls.length > 1;
-  const status = spanStatus(span);
+  const status = span.status;
   const sort = sortOf(span);
   const icon: IconName = status === 'ok' ? sort : status;
   const look = status === 'held' ? 'gate' : status === 'ok' ? sort : 'bad';
@@ -136,7 +136,11 @@ function Row({ line, scale, isChosen, href, toggle }: RowProps) {
         {isFold && <span class="times">×{calls.length}</span>}
         {!isFold && below > 0 && !isOpen && <span class="sub">{below} below</span>}
         {status !== 'ok' && (
-          <span class="wm">{status === 'denied' ? (span.reason ?? status) : (span.message ?? status)}</span>
+          <span class="wm">
+            {status === 'denied' || status === 'withheld'
+              ? (span.reason ?? status)
+              : (span.message ?? status)}
+          </span>
         )}
       </span>
       <svg class="wbar" viewBox="0 0 1000 20" preserveAspectRatio="none" aria-hidden="true">

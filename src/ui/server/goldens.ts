@@ -77,7 +77,8 @@ function spansOf({ mcp_cassette: cassette }: Golden): readonly RunSpan[] {
       server: call.server,
       startMs,
       endMs: at,
-      status: isFailed ? 'error' : 'unset',
+      status: isFailed ? 'failed' : 'ok',
+      statusCode: isFailed ? 'error' : 'unset',
     };
   });
 }

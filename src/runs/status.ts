@@ -1,0 +1,79 @@
+/**
+ * How calls and runs end, decided here and in `mcp_traces_status()` of the schema alone: lists, filters, the page, the
+ * sentence, `/mcp` and the command line read it.
+ */
+
+/**
+ * How a span ended: `denied` was not let through, `held` waits for an approval, `withheld` was let through but its result
+ * was not, `failed` has an error that is no gate's doing.
+ */
+export type SpanStatus = 'ok' | 'failed' | 'denied' | 'withheld' | 'held';
+
+/** How a run ended: as the weightiest of its spans, or not at all. */
+export type RunStatus = SpanStatus | 'running';
+
+/** The status of a row of `mcp_traces`, in SQL. */
+export const SPAN_STATUS = 'mcp_traces_status(status_code, policy_decision, gate_blocked)';
+
+/** A run whose root span is missing for longer than this ends without it: it may never come. */
+const MISSING_ROOT = `interval '15 minutes'`;
+
+/** Conditions on `mcp_runs r`, the weightiest first. A run can meet several, and is `ok` if it meets none. */
+const CONDITIONS: Readonly<Record<Exclude<RunStatus, 'ok'>, string>> = {
+  failed: 'r.is_failed',
+  denied: 'r.denied > 0',
+  withheld: 'r.withheld > 0',
+  held: 'r.held > 0',
+  running: `(NOT r.has_root AND r.ended_at > now() - ${MISSING_ROOT})`,
+};
+
+/** Words of `status:` in a filter. */
+export const RUN_STATUSES: readonly RunStatus[] = ['ok', ...(Object.keys(CONDITIONS) as RunStatus[])];
+
+/** The status of a row of `mcp_runs r`, in SQL. */
+export const RUN_STATUS = `CASE ${Object.entries(CONDITIONS)
+  .map(([status, condition]) => `WHEN ${condition} THEN '${status}'`)
+  .join(' ')} ELSE 'ok' END`;
+
+/** The condition that a run (`mcp_runs r`) has a span of this status, or is `running` or `ok`. */
+export function conditionOfStatus(status: RunStatus): string {
+  return status === 'ok' ? `${RUN_STATUS} = 'ok'` : CONDITIONS[status];
+}
+
+/** What of a run stands out, and how often or which. */
+export interface Highlight {
+  readonly kind: Exclude<RunStatus, 'ok'> | 'contradicted' | 'unsupported' | 'shadow';
+  /** In words, with the figure where it is more than one. */
+  readonly text: string;
+}
+
+/** what highlights are read from: the figures of a run. */
+interface Figures {
+  readonly status: RunStatus;
+  readonly failedCalls: number;
+  readonly failedTools: readonly string[];
+  readonly denied: number;
+  readonly withheld: number;
+  readonly held: number;
+  readonly contradicted: boolean;
+  readonly unsupported: boolean;
+  readonly isShadow: boolean;
+}
+
+/** What stands out of a run, the weightiest first: what waits for a person, what is untrue, what went wrong. */
+export function highlightsOf(run: Figures): readonly Highlight[] {
+  const { status, failedCalls, failedTools, denied, withheld, held } = run;
+  const counted = (count: number, text: string) => (count > 1 ? `${count} ${text}` : text);
+  const failed = failedCalls > 0 ? `failed ${failedTools.slice(0, 3).join(', ')}`.trimEnd() : 'failed';
+  const found: readonly (readonly [boolean, Highlight['kind'], string])[] = [
+    [held > 0, 'held', counted(held, 'held for approval')],
+    [run.contradicted, 'contradicted', 'answer contradicted'],
+    [run.unsupported && !run.contradicted, 'unsupported', 'answer unsupported'],
+    [status === 'failed', 'failed', counted(failedCalls, failed)],
+    [denied > 0, 'denied', counted(denied, 'denied')],
+    [withheld > 0, 'withheld', counted(withheld, 'withheld')],
+    [status === 'running', 'running', 'running'],
+    [run.isShadow, 'shadow', 'shadow'],
+  ];
+  return found.flatMap(([isTrue, kind, text]) => (isTrue ? [{ kind, text }] : []));
+}

@@ -1,0 +1,144 @@
+// Runs with the others that need a quiet PostgreSQL: a refresh waits for every open transaction of its server.
+/** A run of each status, made by a real gate, is the same to whoever reads it. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { runsCommand } from '../src/cli/runs.ts';
+import { openDatabase, refreshRuns } from '../src/postgres/index.ts';
+import {
+  explainRun,
+  findRun,
+  listRuns,
+  type RunStatus,
+  readRunSpans,
+  runMetrics,
+  sentenceText,
+} from '../src/runs/index.ts';
+import { answerTool, STORE_TOOLS } from '../src/ui/mcp/tools.ts';
+import { answerApi } from '../src/ui/server/api.ts';
+import { type GatedRuns, makeGatedRuns } from './support/gated-runs.ts';
+import { noPostgres, type PostgresServer, startQuietPostgres } from './support/postgres-server.ts';
+import { runCommand } from './support/run-command.ts';
+
+/** The tools that each run calls, and what is said of it. */
+const CASES: Readonly<
+  Record<string, { tools: string[]; status: RunStatus; also?: RunStatus[]; sentence: RegExp }>
+> = {
+  ok: { tools: ['balance'], status: 'ok', sentence: /^1 tool call, none failed;/ },
+  failed: { tools: ['transfer'], status: 'failed', sentence: /^1 tool call, 1 failed \(transfer/ },
+  denied: {
+    tools: ['wipe'],
+    status: 'denied',
+    sentence: /^1 tool call, 1 denied \(wipe: not_allowlisted\);/,
+  },
+  held: { tools: ['pay'], status: 'held', sentence: /^pay waits for an approval; 1 tool call\.$/ },
+  withheld: {
+    tools: ['report'],
+    status: 'withheld',
+    sentence: /^1 tool call, 1 withheld \(report: output_invalid\);/,
+  },
+  'running now': { tools: ['balance'], status: 'running', sentence: /^1 tool call, none failed;/ },
+  'all of them': {
+    tools: ['balance', 'transfer', 'wipe', 'pay', 'report'],
+    status: 'failed',
+    also: ['denied', 'withheld', 'held'],
+    sentence: /^pay waits for an approval; 5 tool calls, 1 failed .*, 1 denied .*, 1 withheld/,
+  },
+};
+const WORDS: readonly RunStatus[] = ['ok', 'failed', 'denied', 'withheld', 'held', 'running'];
+
+describe('the status of a run', { skip: noPostgres() }, () => {
+  let server: PostgresServer;
+  let url = '';
+  let db: Awaited<ReturnType<typeof openDatabase>>;
+  let ids: GatedRuns;
+  before(async () => {
+    server = await startQuietPostgres();
+    url = await server.createMigrated();
+    db = await openDatabase({ url });
+    ids = await makeGatedRuns(
+      db,
+      Object.fromEntries(Object.entries(CASES).map(([name, { tools }]) => [name, tools])),
+    );
+    await refreshRuns(db);
+  });
+  after(async () => {
+    await db?.close();
+    await server?.stop();
+  });
+  const runs = async (...args: string[]) => {
+    const { stdout } = await runCommand(runsCommand, [...args, '--database-url', url]);
+    return stdout;
+  };
+  const ask = (name: string, args: Record<string, unknown>) => {
+    const tool = STORE_TOOLS.find((one) => one.name === name) ?? assert.fail();
+    return answerTool(tool, db, args);
+  };
+  const api = async (path: string) =>
+    (await answerApi({ db, goldens: '' }, path, new URLSearchParams())) as Record<string, never>;
+
+  for (const [name, { status, also = [], sentence }] of Object.entries(CASES)) {
+    test(`${name}: list, filter, page, sentence, /mcp and command line agree`, async () => {
+      const id = ids[name] ?? assert.fail();
+      const row = (await findRun(db, id)) ?? assert.fail();
+      const page = (await api(`/api/runs/${id}`)) as { run?: { status?: string } };
+      const listed = (await api('/api/runs')) as { runs?: { id: string; status: string }[] };
+      const shown = JSON.parse(await runs('show', id, '--json')) as { status: string; explanation: string };
+      const line = (await ask('list_runs', {})).split('\n').find((one) => one.startsWith(id));
+      assert.deepEqual(
+        {
+          list: row.status,
+          page: page.run?.status,
+          pageList: listed.runs?.find((one) => one.id === id)?.status,
+          command: shown.status,
+          table: (await runs('list'))
+            .split('\n')
+            .find((one) => one.startsWith(id.slice(0, 12)))
+            ?.split(/ {2,}/)[2],
+          mcp: /^\S+ \S+ (\w+)/.exec(line ?? '')?.[1],
+          mcpRun: /, (\w+)$/m.exec(await ask('show_run', { run: id }))?.[1],
+        },
+        {
+          list: status,
+          page: status,
+          pageList: status,
+          command: status,
+          table: status,
+          mcp: status,
+          mcpRun: status,
+        },
+      );
+      const said = sentenceText(explainRun(await readRunSpans(db, row)));
+      assert.match(said, sentence);
+      assert.equal(shown.explanation, said);
+      assert.ok((await ask('show_run', { run: id })).includes(said));
+      const met = new Set([status, ...also]);
+      for (const word of WORDS) {
+        const { runs: found } = await listRuns(db, { filter: `status:${word}` });
+        assert.equal(
+          found.some((run) => run.id === id),
+          met.has(word),
+          `status:${word}`,
+        );
+        const told = await ask('list_runs', { filter: `status:${word}` });
+        assert.equal(told.includes(id), met.has(word), `/mcp status:${word}`);
+      }
+    });
+  }
+
+  test('the figures above a list count as its rows do', async () => {
+    const { runs: all } = await listRuns(db);
+    const { failed, held } = await runMetrics(db);
+    assert.deepEqual(
+      [failed, held],
+      [all.filter((run) => run.status === 'failed').length, all.filter((run) => run.held > 0).length],
+    );
+  });
+
+  test('a run whose root never came is not running for ever', async () => {
+    const id = ids['running now'] ?? assert.fail();
+    await db.query(`UPDATE mcp_runs SET ended_at = ended_at - interval '1 hour' WHERE trace_id = $1::uuid`, [
+      id,
+    ]);
+    assert.equal((await findRun(db, id))?.status, 'ok');
+  });
+});

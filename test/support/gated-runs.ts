@@ -1,0 +1,89 @@
+/** One run of each status, made by a real gate in front of a real MCP server and stored by the real exporter. */
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import * as protocol from '@modelcontextprotocol/sdk/shared/protocol.js';
+import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { context, type Span, trace } from '@opentelemetry/api';
+import { PostgresReviewQueue } from '../../src/execution/index.ts';
+import { McpInstrumentation } from '../../src/instrumentation/mcp/index.ts';
+import { gateClient, PolicyGate } from '../../src/policy/index.ts';
+import { PostgresSpanExporter, type Queryable } from '../../src/postgres/index.ts';
+import { ObservatorySpanProcessor } from '../../src/processor/index.ts';
+import { exportSpans } from './export.ts';
+import { TelemetryBench } from './telemetry-bench.ts';
+
+const RESULT = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] } as const;
+const POLICY = {
+  version: 1,
+  rules: [
+    { id: 'calls', effect: 'allow', server: 'bank', tool: 'balance' },
+    { id: 'fails', effect: 'allow', server: 'bank', tool: 'transfer' },
+    { id: 'reports', effect: 'allow', server: 'bank', tool: 'report' },
+    { id: 'pays', effect: 'require_approval', server: 'bank', tool: 'pay' },
+  ],
+};
+/** What the server answers, by tool. A `report` without its total does not fit its type. */
+const TOOLS: Readonly<Record<string, object>> = {
+  balance: { content: [{ type: 'text', text: '12' }] },
+  transfer: { content: [{ type: 'text', text: 'no such account' }], isError: true },
+  report: { content: [{ type: 'text', text: '{}' }], structuredContent: {} },
+  pay: { content: [{ type: 'text', text: 'paid' }] },
+  wipe: { content: [{ type: 'text', text: 'gone' }] },
+};
+
+/** Trace ids of the runs, by the names given to them. */
+export type GatedRuns = Readonly<Record<string, string>>;
+
+/**
+ * Makes a run for each entry: a span around calls of these tools through the gate, one after the other. One whose name
+ * begins with `running` is stored without its root span.
+ */
+export async function makeGatedRuns(
+  db: Queryable,
+  runs: Readonly<Record<string, readonly string[]>>,
+): Promise<GatedRuns> {
+  await using bench = new TelemetryBench([new ObservatorySpanProcessor()]);
+  const instrumentation = new McpInstrumentation();
+  instrumentation.manuallyInstrument(protocol);
+  try {
+    const server = new Server({ name: 'bank', version: '1' }, { capabilities: { tools: {} } });
+    server.setRequestHandler(ListToolsRequestSchema, () => ({
+      tools: Object.keys(TOOLS).map((name) => ({
+        name,
+        description: name,
+        inputSchema: { type: 'object' as const },
+        ...(name === 'report' && { outputSchema: RESULT as never }),
+      })),
+    }));
+    server.setRequestHandler(CallToolRequestSchema, ({ params }) => TOOLS[params.name] as never);
+    const client = new Client({ name: 'teller', version: '1' });
+    const [near, far] = InMemoryTransport.createLinkedPair();
+    await Promise.all([server.connect(far), client.connect(near)]);
+    using gate = new PolicyGate({
+      policy: POLICY,
+      approvals: { queue: new PostgresReviewQueue({ connection: db }) },
+    });
+    const gated = gateClient(client, gate, { server: 'bank' });
+    const tracer = trace.getTracer('agent');
+    const ids: Record<string, string> = {};
+    const roots = new Map<string, Span>();
+    for (const [name, tools] of Object.entries(runs)) {
+      const root = tracer.startSpan(name);
+      ids[name] = root.spanContext().traceId;
+      roots.set(name, root);
+      await context.with(trace.setSpan(context.active(), root), async () => {
+        for (const tool of tools) await gated.callTool({ name: tool, arguments: {} }).catch(() => undefined);
+      });
+      root.end();
+    }
+    await client.close();
+    const isStored = (name: string, id: string) =>
+      !name.startsWith('running') || id !== roots.get(name)?.spanContext().spanId;
+    const spans = bench.spans.filter((span) => isStored(span.name, span.spanContext().spanId));
+    await exportSpans(new PostgresSpanExporter({ connection: db }), spans);
+    return ids;
+  } finally {
+    instrumentation.disable();
+  }
+}
