@@ -202,7 +202,11 @@ async function timed(count: number, work: () => Promise<void>): Promise<Measure>
   };
 }
 
-async function exportAll(count: number, options: PostgresSpanExporterOptions, takeAll: number): Promise<void> {
+async function exportAll(
+  count: number,
+  options: PostgresSpanExporterOptions,
+  takeAll: number,
+): Promise<void> {
   const exporter = new PostgresSpanExporter(options);
   const parts: ReadableSpan[][] = [];
   for (let i = 0; i < count; i += BATCH) parts.push(spans.slice(i, Math.min(i + BATCH, count)));

@@ -5,7 +5,7 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import * as protocol from '@modelcontextprotocol/sdk/shared/protocol.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { context, type Span, trace } from '@opentelemetry/api';
-import { PostgresReviewQueue } from '../../src/execution/index.ts';
+import { PostgresReviewQueue } from '../../src/approvals/index.ts';
 import { McpInstrumentation } from '../../src/instrumentation/mcp/index.ts';
 import { gateClient, PolicyGate } from '../../src/policy/index.ts';
 import { PostgresSpanExporter, type Queryable } from '../../src/postgres/index.ts';
