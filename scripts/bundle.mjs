@@ -78,7 +78,7 @@ async function bundleCode() {
         },
         {
           name: 'core',
-          test: /\/src\/(?:base\/(?:suppress-tracing|error-class|private-files|bisect|live-process|sdk|stderr-diag|metric-reader)|json\/(?:canonical|lenient|redact\/)|(?:signals|wire|interaction|processor)\/)/,
+          test: /\/src\/(?:base\/(?:suppress-tracing|within|error-class|private-files|bisect|live-process|sdk|stderr-diag|metric-reader)|json\/(?:canonical|lenient|redact\/)|(?:signals|wire|interaction|processor)\/)/,
           priority: 1,
         },
         // Only gates, orchestrators and goldens validate.

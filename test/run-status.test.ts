@@ -1,4 +1,5 @@
 // Runs with the others that need a quiet PostgreSQL: a refresh waits for every open transaction of its server.
+// Runs with the others that hook require() too: the instrumentation of MCP leaves its hook in the process.
 /** A run of each status, made by a real gate, is the same to whoever reads it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
