@@ -20,7 +20,6 @@ export {
   type BoundedIdentity,
   boundedIdentity,
   identitySteps,
-  LARGE_CHARS,
   STEP_CHARS,
   sampledShare,
   takeAll,
