@@ -45,9 +45,10 @@ Runs of the table mcp_traces. A run is a trace.
 An id is a trace id or a beginning of it that only one run has.
 
 Fields of a filter: tool server client service model user session conversation run status (ok, failed, denied,
-withheld, held, running) risk (none, low, medium, high) finding (contradicted, unsupported) cost duration tokens calls is (shadow,
-unpriced, rooted) since until text. 'field:value', '>', '<', '>=', '<=' for numbers and risk; '-' before a term
-negates it, a comma separates alternatives, quotes hold spaces, '*' is anything; a bare word is in the name.
+withheld, held, running) risk (none, low, medium, high) finding (contradicted, unsupported) cost duration tokens
+calls is (shadow, unpriced, rooted) since until text. 'field:value', '>', '<', '>=', '<=' for numbers and risk; '-'
+before a term negates it, a comma separates alternatives, quotes hold spaces, '*' is anything; a bare word is in the
+name.
 
 Options:
   --since AGE           how far back to look, such as 90m, 12h, 30d or 8w (default 7d)
