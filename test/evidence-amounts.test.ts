@@ -63,12 +63,6 @@ const CASES: readonly (readonly [name: string, steps: readonly TraceStep[], wron
       'Your line ending in 3002 is suspended.',
       'Your line ending in 2002 is suspended.',
     ],
-    [
-      'another amount than the call was given',
-      [CERTIFICATE],
-      'I have sent you a certificate of $60.',
-      'I have sent you a certificate of $50.',
-    ],
   ];
 
 for (const [name, steps, wrong, right] of CASES)

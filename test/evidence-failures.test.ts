@@ -156,22 +156,9 @@ const WRONG: readonly Case[] = [
     '次の授業は午後5時からです。',
     [call('get_classes', {}, [{ start: '2025-09-12T15:00', room: 'B2' }])],
   ],
-  [
-    'day and month in each other’s place in what has to be done',
-    'When do I give it back?',
-    'It has to be back by November 8.',
-    [call('get_loan', {}, { due: '2025-08-11' })],
-  ],
 ];
 
-const DENIED: readonly Case[] = [
-  [
-    'what a list has',
-    'Is there a snapshot from last night?',
-    "I don't see any snapshot from last night, so you should make one.",
-    [call('list_snapshots', { window: 'last_night' }, [{ id: 's-1', at: '2025-07-02T02:14:09Z' }])],
-  ],
-];
+const DENIED: readonly Case[] = [];
 
 const SUPPORTED: readonly Case[] = [
   [

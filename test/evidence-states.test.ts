@@ -7,11 +7,6 @@ type Case = readonly [name: string, prompt: string, answer: string, steps: reado
 
 const SLOTS = call('list_slots', { day: '2026-03-03' }, { slots: ['09:30', '14:15', '16:00'] });
 const BOOKED = call('book_visit', { start: '2026-03-03T14:15' }, { ok: true, start: '2026-03-03T14:15' });
-const PAY = call(
-  'get_invoice',
-  { id: 'F-7' },
-  { id: 'F-7', paid_by: 'noor', approved_by: 'Ilse', due: '2026-04-09' },
-);
 
 const NEVER_CALLED: readonly Case[] = [
   [
@@ -58,7 +53,6 @@ const WRONG: readonly Case[] = [
     'Your visit is booked for 4:00 PM.',
     [SLOTS, BOOKED],
   ],
-  ['day and month in each other’s place', 'When is it due?', 'It is due on 4 September 2026.', [PAY]],
   [
     'a share that its own figures deny',
     'How far are we?',

@@ -195,16 +195,6 @@ const CONTRADICTED: readonly (readonly [
       ),
     ],
   ],
-  [
-    'two orders are named, one was cancelled',
-    'tool_never_called',
-    'Cancel both orders.',
-    'I have cancelled both of your orders (#W1111111 and #W2222222).',
-    [
-      ok('get_user', {}, { orders: ['#W1111111', '#W2222222'] }),
-      ok('cancel_order', { order_id: '#W1111111' }, { order_id: '#W1111111', state: 'done' }),
-    ],
-  ],
 ];
 
 for (const [name, kind, prompt, answer, steps] of CONTRADICTED)

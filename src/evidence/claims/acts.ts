@@ -4,7 +4,7 @@ import { failedIn } from './batch.ts';
 import { emptyHanded, ended, finding } from './ends.ts';
 import { excuses, MAX_REPORTED, reportsFailure } from './excuses.ts';
 import { figuresOf, NUMBER_WORDS } from './figures.ts';
-import { countedIn, isOfMoreThanCalled, quantityIn } from './quantities.ts';
+import { countedIn, quantityIn } from './quantities.ts';
 import { isPlan, isRequest, saysNone } from './sentences.ts';
 import { Told } from './told.ts';
 import type { AnswerClaim, ClaimFinding, ReadStep, Sentence } from './types.ts';
@@ -94,8 +94,6 @@ function contradictedAct(
     return claim.kind === 'act' ? actWithoutCall(claim, told, asked, sentences, prompt) : undefined;
   if (claim.places.length > 0 && writes.some((step) => !step.isBad)) return undefined;
   if (claim.kind === 'act' && claim.isCompleted && told.isOfOthers(claim))
-    return finding('tool_never_called', claim.sentence);
-  if (claim.kind === 'act' && claim.isCompleted && isOfMoreThanCalled(claim, writes) && !told.says(claim))
     return finding('tool_never_called', claim.sentence);
   const last = writes.at(-1) as ReadStep;
   const isVague = claim.acts.size === 0 && claim.mentioned.size === 0 && claim.kind === 'act';

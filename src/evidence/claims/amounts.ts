@@ -1,26 +1,21 @@
 import { Addends } from './derive.ts';
 import { formsOf, isSlipAmong } from './evidence.ts';
 import { Slips } from './slips.ts';
-import type { ReadStep, Sentence } from './types.ts';
-import { wordsOfName } from './words.ts';
+import type { ReadStep } from './types.ts';
 
 const MONEY_KEY =
   /amount|price|total|cost|fare|fee|paid|pay(?:ment)?$|due|balance|charge|refund|credit|betrag|preis|kosten|gebühr|summe|importe|precio|monto|saldo|valor|preço|prix|montant|solde|金額|価格|金额|价格|余额|残高/i;
 const DECIMALS = /(?<![\d.,])\d{1,9}\.\d{2}(?!\d)/g;
 const MAX_NODES = 5000;
 const MAX_DEPTH = 8;
-const MAX_MEMBERS = 40;
 const MAX_AMOUNTS = 200;
 const MAX_TEXT_CHARS = 2000;
-/** Figures that are held against acts. */
-const MAX_CHECKED = 64;
 
 /** Amounts of money that calls give: numbers by their keys, and those with cents. */
 export class Amounts {
   readonly #steps: readonly ReadStep[];
   #read: AmountsRead | undefined;
   #computed: { readonly count: number; readonly addends: Addends } | undefined;
-  #left = MAX_CHECKED;
 
   constructor(steps: readonly ReadStep[]) {
     this.#steps = steps;
@@ -40,28 +35,15 @@ export class Amounts {
       this.#computed = { count: supported.length, addends: new Addends([...all, ...supported]) };
     return !this.#computed.addends.derive(value, false);
   }
-
-  /** Whether the call that a sentence tells by its name, as done, was given another amount. */
-  isOfOtherAct(value: number, { lower }: Sentence): boolean {
-    if (this.#left-- <= 0) return false;
-    this.#read ??= readAmounts(this.#steps);
-    const given = this.#read.ofActs.flatMap(({ words, amounts }) =>
-      words.every((word) => lower.includes(word)) ? amounts : [],
-    );
-    return given.length > 0 && !given.includes(value) && !new Addends(given).derive(value, false);
-  }
 }
 
 interface AmountsRead {
   readonly all: readonly number[];
   readonly slips: Slips;
-  /** Amounts that calls which write were given, with the words of their names. */
-  readonly ofActs: readonly { readonly words: readonly string[]; readonly amounts: readonly number[] }[];
 }
 
 function readAmounts(steps: readonly ReadStep[]): AmountsRead {
   const found = new Set<number>();
-  const ofActs: AmountsRead['ofActs'][number][] = [];
   let left = MAX_NODES;
   const walk = (value: unknown, key: string, depth: number): void => {
     if (found.size >= MAX_AMOUNTS || depth > MAX_DEPTH || left-- <= 0) return;
@@ -74,21 +56,9 @@ function readAmounts(steps: readonly ReadStep[]): AmountsRead {
       for (const name in value) walk((value as Record<string, unknown>)[name], name, depth + 1);
   };
   for (const step of steps.toReversed()) {
-    const amounts = step.isRead || step.isBad ? [] : amountsOf(step.arguments);
-    if (amounts.length > 0) ofActs.push({ words: wordsOfName(step.tool).map(beginningOf), amounts });
     walk(step.value, '', 0);
     walk(step.arguments, '', 0);
   }
   const all = [...found];
-  return { all, ofActs, slips: new Slips(new Set(all.flatMap(formsOf))) };
+  return { all, slips: new Slips(new Set(all.flatMap(formsOf))) };
 }
-
-const amountsOf = (record: unknown): readonly number[] =>
-  typeof record === 'object' && record !== null
-    ? Object.entries(record)
-        .slice(0, MAX_MEMBERS)
-        .flatMap(([key, one]) => (typeof one === 'number' && MONEY_KEY.test(key) ? [Math.abs(one)] : []))
-    : [];
-
-/** "sent" of `send`, "certificates" of `certificate`. */
-const beginningOf = (word: string): string => word.slice(0, Math.max(3, word.length - 2));

@@ -33,7 +33,6 @@ export class Days {
     if (dates.length === 0) return false;
     const isDue = isPlan({ ...sentence, words: sentence.words.filter(({ text }) => text !== 'has') });
     if (isDue) return false;
-    if (dates.some((date) => this.#left-- > 0 && this.#isSwapped(date))) return true;
     if (isPlan(sentence) || RELATIVE.test(sentence.text)) return false;
     const isOfAct = tellsDone(sentence) && !ARRIVAL.test(sentence.text) && this.#text.length < MAX_TEXT_CHARS;
     return dates.some((date) => this.#left-- > 0 && this.#isOther(date, isOfAct ? MAX_DATES : FEW_DATES));
@@ -48,12 +47,6 @@ export class Days {
   #isOther(date: number, most: number): boolean {
     const known = this.#dates();
     return known.size > 0 && known.size <= most && !known.has(date);
-  }
-
-  /** Whether a day is none of the evidence, which has it with day and month in each other's place: 7 March of 3 July. */
-  #isSwapped(date: number): boolean {
-    const swapped = (date % 100) * 100 + Math.floor(date / 100);
-    return swapped !== date && this.#isOther(date, FEW_DATES) && this.#dates().has(swapped);
   }
 }
 

@@ -23,7 +23,6 @@ const FOREIGN_WORD =
 
 /** Denials of what succeeded. */
 export function contradictedDenials(
-  prompt: string,
   claims: readonly AnswerClaim[],
   sentences: readonly Sentence[],
   steps: readonly ReadStep[],
@@ -43,26 +42,12 @@ export function contradictedDenials(
     steps.every((step) => step.outcome === 'ok') &&
     HEALTHY.test(lastText) &&
     !UNHEALTHY.test(lastText);
-  const question = prompt
-    .slice(prompt.lastIndexOf('\n\n') + 1)
-    .slice(-MAX_QUESTION_CHARS)
-    .toLowerCase();
   return sentences.flatMap((sentence) => {
     if (sentence.isQuestion || isConditional(sentence)) return [];
     const text = withoutPoliteness(sentence.lower);
     const isFailure = isDone && !NOT_TRIED.test(text);
     const step = isFailure ? deniedStep(sentence, text, tried, claimed) : undefined;
     if (step !== undefined) return [finding('wrong_negation', sentence, step.index)];
-    if (
-      isHealthy &&
-      sentence === sentences[0] &&
-      SAYS_NO.test(text) &&
-      !NOT_YET.test(text) &&
-      ASKS_WELL.test(question)
-    )
-      return [finding('wrong_negation', sentence, last.index)];
-    const listed = deniedList(text, steps);
-    if (listed !== undefined) return [finding('wrong_negation', sentence, listed.index)];
     return isHealthy && BROKEN.test(text) && !FOUND_NONE.test(text) && !isPlan(sentence)
       ? [finding('wrong_negation', sentence, last.index)]
       : [];
@@ -72,36 +57,6 @@ export function contradictedDenials(
 /** "I don't see any snapshot that failed" */
 const FOUND_NONE =
   /(?:don['’]t|do not|didn['’]t|did not|can['’]t|cannot|couldn['’]t|could not) (?:see|find) (?:any|an?)(?![a-z])|(?<![a-z])none of/;
-/** "I don't see any backup from last night" of a `list_backups` that has one. */
-const NONE_OF =
-  /(?:don['’]t|do not|didn['’]t|did not|can['’]t|cannot|couldn['’]t|could not) (?:see|find) (?:any|an?) ([a-z]{4,20})(?:[.,;!]|$| (?:from|there|last|yesterday|today|at all)(?![a-z]))|there (?:is|are|was|were) no ([a-z]{4,20})(?:[.,;!]|$| (?:from|there|last|yesterday|today|at all)(?![a-z]))/;
-function deniedList(text: string, steps: readonly ReadStep[]): ReadStep | undefined {
-  const match = NONE_OF.exec(text);
-  const noun = match?.[1] ?? match?.[2];
-  if (noun === undefined) return undefined;
-  // Of another time than the one that was asked for the list may hold others.
-  const time = /(?<![a-z])(?:from|last|yesterday|today)(?![a-z])/.test(match?.[0] ?? '')
-    ? /(?<![a-z])(?:last [a-z]{3,12}|yesterday|today)(?![a-z])/.exec(text)?.[0]
-    : '';
-  if (time === undefined) return undefined;
-  const looks = steps.filter((step) => step.isRead && step.stems.has(verbStemOf(noun)));
-  return looks.length > 0 &&
-    looks.every(
-      ({ value, argumentsText }) =>
-        Array.isArray(value) &&
-        value.length > 0 &&
-        argumentsText.toLowerCase().replace(/[_-]/g, ' ').includes(time),
-    )
-    ? looks.at(-1)
-    : undefined;
-}
-
-const MAX_QUESTION_CHARS = 400;
-const SAYS_NO = /^\W{0,4}(?:no|nein|non|não)[,.!:;–—]|^(?:いいえ|没有|不[,，])/;
-const NOT_YET = /\b(?:yet|still|running|pending|queued|waiting|noch|läuft|aún|todavía|encore|ainda)\b/;
-/** "Did the deploy succeed?", and not whether something went wrong. */
-const ASKS_WELL =
-  /^(?!.*(?:problem|issue|error|fail|down|trouble|broken|wrong|outage|still|fehler|anything)).{0,80}\b(?:succeed|succeeded|successful|go through|went through|work|worked|pass|passed|finish|finished|complete|completed|run|up|ok|okay|healthy|geklappt|durchgelaufen|funktioniert|réussi|éxito|bien)\b/;
 
 /** Denials of what nobody asked for, or of what is still to come. */
 const NOT_TRIED =

@@ -26,7 +26,7 @@ export function findClaims({ prompt, answer, steps }: ClaimInput): readonly Clai
   const claims = claimsOf(sentences);
   return [
     ...contradictedActs(prompt, claims, sentences, read, BLOCK.test(answer.slice(0, MAX_ANSWER_CHARS))),
-    ...contradictedDenials(prompt, claims, sentences, read),
+    ...contradictedDenials(claims, sentences, read),
     ...deniedFinds(prompt, sentences, read),
     ...contradictedValues(prompt, sentences, read),
   ];

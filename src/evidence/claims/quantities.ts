@@ -1,6 +1,4 @@
-import { verbStemOf } from '../language/index.ts';
-import type { AnswerClaim, ReadStep, Sentence } from './types.ts';
-import { shares } from './words.ts';
+import type { Sentence } from './types.ts';
 
 /** Words for a number, and for all of something, which is 0. */
 const COUNTS: Readonly<Record<string, number>> = Object.fromEntries(
@@ -51,35 +49,3 @@ export function countedIn({ words }: Sentence): string | undefined {
   const after = at < 0 ? [] : words.slice(at + 1, at + 4);
   return after.find(({ text }) => text.length > 3 && !Object.hasOwn(COUNTS, text))?.text;
 }
-
-/** "Both orders have been cancelled", or two that are named, where one call was made, for one of them. */
-export function isOfMoreThanCalled(claim: AnswerClaim, writes: readonly ReadStep[]): boolean {
-  const quantity = quantityIn(claim.sentence);
-  const isListed = quantity !== undefined || LISTED.test(claim.sentence.text);
-  if (!isListed) return false;
-  const calls = writes.filter((step) => shares(step.acts, claim.acts));
-  if (calls.length === 0 || writes.some((step) => step.isBad || step.acts.size === 0)) return false;
-  const given = writes.map((step) => step.argumentsText.toLowerCase()).join('\n');
-  const forms = new Set(calls.map((step) => formOf(step.target.toLowerCase().replace(/^#/, ''))));
-  const named = [...claim.ids].filter((id) => /\d{4}/.test(id) && forms.has(formOf(id)));
-  if (named.length > 1 && named.some((id) => given.includes(id)))
-    return named.some((id) => !given.includes(id));
-  const count = quantity ?? 0;
-  const parts = calls.reduce((sum, step) => sum + Math.max(1, step.parts), 0);
-  return (
-    count > parts &&
-    !writes.some((step) => step.text.includes(String(count))) &&
-    claim.sentence.words.some((word, i) => isCountedBy(word.text, claim.sentence.words[i - 1]?.text, calls))
-  );
-}
-
-/** "#W5056519 and #W5995614" */
-const LISTED = /#?[A-Za-z_]{1,20}\d{4,20}\W{0,4}(?:and|,|&)\W{0,4}#?[A-Za-z_]{1,20}\d{4,20}/;
-const formOf = (id: string): string => id.replace(/\d/g, '0');
-
-/** Whether the word is what the calls do one of at a time: "both orders" of `cancel_order`. */
-const isCountedBy = (noun: string, before: string | undefined, calls: readonly ReadStep[]): boolean =>
-  noun.endsWith('s') &&
-  before !== undefined &&
-  (Object.hasOwn(COUNTS, before) || /^(?:your|the|pending|of)$/.test(before)) &&
-  calls.every((step) => step.stems.has(verbStemOf(noun)));

@@ -10,7 +10,7 @@ import { Keyed } from './keyed.ts';
 import { idsWithPlace, tokensIn } from './names.ts';
 import { wrongState } from './one-state.ts';
 import { Payments } from './payments.ts';
-import { isOfEarlierAnswer, isPlan, tellsDone } from './sentences.ts';
+import { isOfEarlierAnswer } from './sentences.ts';
 import { isSwapOf } from './slips.ts';
 import { StepsAgainst } from './step-against.ts';
 import { Sums } from './sums.ts';
@@ -128,7 +128,6 @@ class ValueCheck {
     if (isOfEarlierAnswer(sentence)) return false;
     const figures = figuresOf(sentence);
     const isCase = CASE.test(text);
-    const isDone = tellsDone(sentence) && !isPlan(sentence);
     return figures.some((figure) => {
       if (this.#left-- <= 0 || isMarkerOrTime(text, figure)) return false;
       const around = text.slice(Math.max(0, figure.start - 25), figure.end + 25);
@@ -154,7 +153,6 @@ class ValueCheck {
         return false;
       const isWrong =
         (this.#isInventedCount(text, figure) ||
-          (figure.isMoney && isDone && this.#amounts.isOfOtherAct(figure.value, sentence)) ||
           this.#isSlipOrInvented(signed, text) ||
           this.#hasOtherMeasure(text, figure) ||
           this.#isSwapped(signed)) &&
