@@ -1,5 +1,4 @@
 import { redactText } from '../src/json/index.ts';
-import { gitleaksTokens } from '../src/json/redact/gitleaks-rules.ts';
 import { STRONG_ENDS } from '../src/json/redact/names.ts';
 import { tokenRules } from '../src/json/redact/token-rules.ts';
 
@@ -107,8 +106,9 @@ positions, counts and marks are none: \`next_page_token\`, \`max_tokens\`, \`eos
 
 ## Tokens
 
-Tokens are known by what they begin with (or contain), and by the form of the rest. Sources: the documentation of the
-vendors, and [gitleaks](https://github.com/gitleaks/gitleaks) (MIT).
+Tokens are known by what they begin with (or contain), and by the form of the rest: those of the
+[rules of gitleaks](https://github.com/gitleaks/gitleaks/blob/b58d3f102cf3a2c84cb7f923d05c25c9b1aed84b/config/gitleaks.toml)
+(MIT) that begin with a keyword, and these:
 
 \`\`\`text
 ${wrapped(tokenStarts())}
@@ -134,11 +134,8 @@ function topAlternatives(source: string): string[] {
 }
 
 function tokenStarts(): readonly string[] {
-  const starts = [
-    ...tokenRules().flatMap((rule) => rule.starts.split(' ')),
-    ...gitleaksTokens().map(([start]) => start),
-  ];
-  return [...new Set(starts)].sort();
+  const starts = [...new Set(tokenRules().flatMap((rule) => rule.starts.split(' ')))];
+  return starts.sort();
 }
 
 const LINE = 110;
