@@ -1,4 +1,5 @@
 import { redactText } from '../src/json/index.ts';
+import { gitleaksTokens } from '../src/json/redact/gitleaks-rules.ts';
 import { STRONG_ENDS } from '../src/json/redact/names.ts';
 import { tokenRules } from '../src/json/redact/token-rules.ts';
 
@@ -106,9 +107,8 @@ positions, counts and marks are none: \`next_page_token\`, \`max_tokens\`, \`eos
 
 ## Tokens
 
-Tokens are known by what they begin with (or contain), and by the form of the rest: those of the
-[rules of gitleaks](https://github.com/gitleaks/gitleaks/blob/b58d3f102cf3a2c84cb7f923d05c25c9b1aed84b/config/gitleaks.toml)
-(MIT) that begin with a keyword, and these:
+Tokens are known by what they begin with (or contain), and by the form of the rest; of two beginnings the shorter is
+listed. Sources: the documentation of the vendors, and [gitleaks](https://github.com/gitleaks/gitleaks) (MIT).
 
 \`\`\`text
 ${wrapped(tokenStarts())}
@@ -134,8 +134,16 @@ function topAlternatives(source: string): string[] {
 }
 
 function tokenStarts(): readonly string[] {
-  const starts = [...new Set(tokenRules().flatMap((rule) => rule.starts.split(' ')))];
-  return starts.sort();
+  const starts = [
+    ...tokenRules().flatMap((rule) => rule.starts.split(' ')),
+    ...gitleaksTokens().map(([start]) => start),
+  ].sort();
+  let shorter: string | undefined;
+  return starts.filter((start) => {
+    if (shorter !== undefined && start.startsWith(shorter)) return false;
+    shorter = start;
+    return true;
+  });
 }
 
 const LINE = 110;
