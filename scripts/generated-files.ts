@@ -54,34 +54,20 @@ const EXAMPLE = /(<!-- example:start ([\w.-]+) -->)[\s\S]*?(<!-- example:end -->
 
 /** The field dictionary as a page of the docs. */
 function fieldsPage(): string {
-  const lines = FIELDS.map((field: FieldDefinition) =>
-    tableLine([`\`${field.column}\``, field.sqlType.toUpperCase(), field.description, readFrom(field)]),
-  );
   return [
     '# Fields',
     '',
-    'The columns of `mcp_traces`. A column is read from `observatory.<field>`, else from the first of the attributes',
-    'named here that is set. Generated from `src/base/fields.ts` by `npm run generate`; do not edit.',
+    'The columns of `mcp_traces`, whose types are in `schema/postgres.sql`. A column is read from `observatory.<field>`,',
+    'else from the first of the attributes named here that is set. Generated from `src/base/fields.ts` by',
+    '`npm run generate`; do not edit.',
     '',
-    tableLine(['Field', 'Type', 'Purpose', 'Read from']),
-    '|---|---|---|---|',
-    ...lines,
+    ...FIELDS.map((field) => `- \`${field.column}\`: ${field.description}${readFrom(field)}`),
     '',
   ].join('\n');
 }
 
-function readFrom(field: FieldDefinition): string {
-  const names = field.sources.map((name) => `\`${name}\``).join(', ');
-  switch (field.origin) {
-    case 'span':
-      return 'the span';
-    case 'resource':
-      return `resource ${names}`;
-    case 'attribute':
-      return names;
-  }
-}
-
-function tableLine(cells: readonly string[]): string {
-  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+function readFrom({ origin, sources }: FieldDefinition): string {
+  if (sources.length === 0 || origin === 'span') return '';
+  const names = sources.map((name) => `\`${name}\``).join(', ');
+  return origin === 'resource' ? ` (resource ${names})` : ` (${names})`;
 }

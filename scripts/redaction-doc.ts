@@ -107,8 +107,8 @@ positions, counts and marks are none: \`next_page_token\`, \`max_tokens\`, \`eos
 
 ## Tokens
 
-Tokens are known by what they begin with (or contain), and by the form of the rest. Sources: the documentation of the
-vendors, and [gitleaks](https://github.com/gitleaks/gitleaks) (MIT).
+Tokens are known by what they begin with (or contain), and by the form of the rest; of two beginnings the shorter is
+listed. Sources: the documentation of the vendors, and [gitleaks](https://github.com/gitleaks/gitleaks) (MIT).
 
 \`\`\`text
 ${wrapped(tokenStarts())}
@@ -137,8 +137,13 @@ function tokenStarts(): readonly string[] {
   const starts = [
     ...tokenRules().flatMap((rule) => rule.starts.split(' ')),
     ...gitleaksTokens().map(([start]) => start),
-  ];
-  return [...new Set(starts)].sort();
+  ].sort();
+  let shorter: string | undefined;
+  return starts.filter((start) => {
+    if (shorter !== undefined && start.startsWith(shorter)) return false;
+    shorter = start;
+    return true;
+  });
 }
 
 const LINE = 110;

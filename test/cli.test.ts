@@ -114,8 +114,8 @@ test('the help of every command and subcommand has under 40 lines of 120 charact
 
 test('docs/commands.md has every command, in the groups of --help, and no other', async () => {
   const document = readFileSync(new URL('../../docs/commands.md', import.meta.url), 'utf8');
-  const firstCells = [...document.matchAll(/^\| (`.*?`) \|/gm)].map(([, cell = '']) => cell);
-  const named = firstCells.flatMap((cell) =>
+  const starts = [...document.matchAll(/^- (`.*?`): /gm)].map(([, cell = '']) => cell);
+  const named = starts.flatMap((cell) =>
     [...cell.matchAll(/`([a-z][\w-]*(?: [a-z][\w-]*)?)/g)].map(([, command = '']) => command),
   );
   const known = await commandLines();

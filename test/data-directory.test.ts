@@ -34,7 +34,6 @@ function without(...names: readonly string[]): Record<string, string | undefined
 const NOT_UNDERSTOOD: readonly (readonly [string, Record<string, string | undefined>, RegExp])[] = [
   ['a store that lost PG_VERSION', without('PG_VERSION'), /has base, global, .* and lacks PG_VERSION/],
   ['a store that lost its rows', without('base', 'pg_wal'), /lacks base, pg_wal/],
-  ['a store with a file of a copy that was cut off', { ...STORE, 'unfinished-copy': '' }, /unfinished-copy/],
   [
     'a folder of somebody else',
     { 'notes.txt': 'mine', photos: undefined },

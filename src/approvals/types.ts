@@ -67,7 +67,7 @@ export interface Review {
   readonly decidedBy: string | null;
   readonly decidedAt: string | null;
   readonly note: string | null;
-  /** How far the approval of a call goes; null where it is not one, or from before scopes: once. */
+  /** How far the approval of a call goes; null is once, or a review that is not of a call. */
   readonly scope: ApprovalScope | null;
 }
 

@@ -4,8 +4,6 @@ import { makePrivateFolder, ObservatoryError, printableLine } from '../base/inde
 
 /** Without these, a folder is not the whole data of a database. */
 const EXPECTED = ['PG_VERSION', 'base', 'global', 'pg_wal'] as const;
-/** An earlier form of a copy that was cut off has this file. */
-const UNFINISHED = 'unfinished-copy';
 const SHOWN = 5;
 
 /** State of the folder at the embedded database's path. */
@@ -26,10 +24,6 @@ export async function inspectDataDirectory(directory: string): Promise<DataDirec
     throw notUnderstood(directory, `it cannot be read (${message})`, 'Use another --data-dir');
   }
   if (names.length === 0) return 'empty';
-  if (names.includes(UNFINISHED)) {
-    const remedy = `Delete the folder if nothing in it is needed; delete only ${UNFINISHED} if it held a database before`;
-    throw notUnderstood(directory, `it has a file ${UNFINISHED}, as of a copy that was cut off`, remedy);
-  }
   const missing = EXPECTED.filter((name) => !names.includes(name));
   if (missing.length === 0) return 'database';
   const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : '';

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type CollectProcess, startCollect } from '../support/collect-process.ts';
@@ -194,16 +194,10 @@ test('a store folder that is not understood is refused and left as it is', async
   assert.equal((await migrate()).code, 0);
   const contents = () => readdirSync(directory, { recursive: true }).sort();
   const version = join(directory, 'PG_VERSION');
-  for (const [damage, undo] of [
-    [() => renameSync(version, `${directory}.version`), () => renameSync(`${directory}.version`, version)],
-    [() => writeFileSync(join(directory, 'unfinished-copy'), ''), undefined],
-  ] as const) {
-    damage();
-    const before = contents();
-    const { code, stderr } = await migrate();
-    assert.equal(code, 1, stderr);
-    assert.match(stderr, /nothing in it was changed/);
-    assert.deepEqual(contents(), before);
-    undo?.();
-  }
+  renameSync(version, `${directory}.version`);
+  const before = contents();
+  const { code, stderr } = await migrate();
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /nothing in it was changed/);
+  assert.deepEqual(contents(), before);
 });

@@ -45,7 +45,7 @@ const MAX_SENTENCES = 64;
 const MAX_SENTENCE_TOKENS = 80;
 const MAX_FINDINGS = 32;
 
-/** Weights of the features; `docs/scores.md` has how they were chosen, and the figures with each set left out. */
+/** Weights of the features. `docs/scores.md` has how well the risk tells true answers from others. */
 const WEIGHTS = {
   newPairs: 1.2,
   farPairs: 0.4,
