@@ -16,6 +16,7 @@ import { createPartitions, listPartitions } from '../src/postgres/partitions.ts'
 import { countRows, testDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
 import { manySpans } from './support/many-spans.ts';
+import { makePartitionsOfToday } from './support/partitions-of-today.ts';
 import {
   createRole,
   findPsql,
@@ -56,6 +57,23 @@ for (const databases of testDatabases()) {
       const { table } = await databaseStatus(db);
       assert.equal(table?.partitions.length, 5);
       assert.ok((table?.bytesPerSpan ?? 0) > 100 && (table?.tableBytes ?? 0) > 0);
+    });
+
+    test('a database migrated yesterday gets the partitions of one migrated today', async () => {
+      const db = await databases.createMigrated();
+      const made = (await listPartitions(db)).map(({ name }) => name);
+      const { rows } = await db.query(
+        `SELECT to_char(now() AT TIME ZONE 'UTC' - interval '1 day', 'YYYY-MM-DD') AS day`,
+      );
+      const day = String(rows[0]?.day);
+      await db.query(`CREATE TABLE mcp_traces_${day.replaceAll('-', '')} PARTITION OF mcp_traces
+        FOR VALUES FROM ('${day}T00:00:00Z') TO ('${new Date(Date.parse(day) + DAY_MS).toISOString()}')`);
+      await db.query(`DROP TABLE ${made.at(-2)}`);
+      await makePartitionsOfToday(db);
+      assert.deepEqual(
+        (await listPartitions(db)).map(({ name }) => name),
+        made,
+      );
     });
 
     test('a partition made late takes the rows that waited in the default one', async () => {

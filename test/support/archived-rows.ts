@@ -13,8 +13,11 @@ import { waitUntil } from './wait-until.ts';
 const DAY_MS = 86_400_000;
 const RANGE_ROWS = 20_000;
 
+/** One day for the whole test process, also when it runs past midnight. */
+const TODAY_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+
 /** Yesterday and all before it is closed. */
-export const today = () => new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS);
+export const today = () => new Date(TODAY_MS);
 
 /** A database with twice as many spans, of values of every kind, over the partitions of four days that are over. */
 export async function filledDays(

@@ -2,6 +2,7 @@ import type { PGlite } from '@electric-sql/pglite';
 import pg from 'pg';
 import { FIELDS, type TraceRow } from '../../src/base/fields.ts';
 import { migrate, type Queryable } from '../../src/postgres/index.ts';
+import { makePartitionsOfToday } from './partitions-of-today.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './postgres-server.ts';
 import { newPGlite } from './templates.ts';
 
@@ -68,6 +69,7 @@ export function pgliteDatabases(): TestDatabases {
     createMigrated: async () => {
       const db = await create();
       await migrate(db);
+      await makePartitionsOfToday(db);
       return db;
     },
     [Symbol.asyncDispose]: async () => {

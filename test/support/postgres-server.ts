@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { migrate } from '../../src/postgres/index.ts';
 import { freePort } from './free-port.ts';
+import { makePartitionsOfToday } from './partitions-of-today.ts';
 import { makeOnce } from './templates.ts';
 
 const START_TIMEOUT_MS = 30_000;
@@ -272,7 +273,10 @@ function copiesOfMigrated(
   };
   return async () => {
     template ??= migrated();
-    return create(await template);
+    const url = await create(await template);
+    const pool = new pg.Pool({ connectionString: url, max: 1 });
+    await makePartitionsOfToday(pool).finally(() => pool.end());
+    return url;
   };
 }
 
