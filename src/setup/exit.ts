@@ -1,6 +1,16 @@
 import { diag } from '@opentelemetry/api';
 import { errorMessage, isDoneWithin, ObservatoryError } from '../base/index.ts';
 
+/** How long a program waits at its end for its last spans. */
+const EXIT_MS = 1000;
+/** Creating tables takes longer than an exit may, and happens once; without them nothing could be stored. */
+const EXIT_WHILE_MIGRATING_MS = 10_000;
+
+/** How long a program waits at its end, in milliseconds: as configured, or by what the store is doing. */
+export function findExitDeadline(configuredMs: number | undefined, isMigrating: boolean | undefined): number {
+  return configuredMs ?? (isMigrating === true ? EXIT_WHILE_MIGRATING_MS : EXIT_MS);
+}
+
 /** The parts of the SDK needed at exit. */
 export interface Flushable {
   /** Sends the queue within `limitMs`; the rest stays queued. */

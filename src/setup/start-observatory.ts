@@ -14,7 +14,7 @@ import { openCalls } from '../instrumentation/index.ts';
 import type { PostgresSpanExporter } from '../postgres/index.ts';
 import { DeferredEnrichment, Enricher, withEvidence } from '../processor/index.ts';
 import { joinSdk } from './beside-sdk.ts';
-import { type ExitHandlers, flushOnExit } from './exit.ts';
+import { type ExitHandlers, findExitDeadline, flushOnExit } from './exit.ts';
 import { type Destinations, exportNow } from './last-export.ts';
 import { type ManagedMeterProvider, type RunningMetrics, startMetrics } from './meter-provider.ts';
 import { type ResolvedStartOptions, resolveStartOptions, type StartOptions } from './options.ts';
@@ -103,7 +103,7 @@ export async function start(
     resolved.metrics === undefined || !isGlobal
       ? undefined
       : await startMetrics(resource, resolved.metrics === 'asked', process.env);
-  const deadline = () => exitDeadlineOf(resolved, store);
+  const deadline = () => findExitDeadline(resolved.exitDeadlineMs, store?.exporter.isMigrating);
   return manage(tracerProvider, isGlobal, outlet, { ...to, metrics, enrichment }, resolved, deadline);
 }
 
@@ -120,7 +120,7 @@ export interface Beside {
 export async function startBeside(options: StartOptions, provider: TracerProvider): Promise<Beside> {
   const resolved = resolveStartOptions(options, process.env);
   const store = await openStore(resolved);
-  const deadline = () => exitDeadlineOf(resolved, store);
+  const deadline = () => findExitDeadline(resolved.exitDeadlineMs, store?.exporter.isMigrating);
   const isJoined = joinSdk(provider, store?.processor, deadline) !== undefined;
   const rows = isJoined ? store?.processor : undefined;
   if (!isJoined) await store?.processor.shutdown();
@@ -157,13 +157,6 @@ async function metricsBeside(resolved: ResolvedStartOptions): Promise<RunningMet
 
 /** How long `shutdown()` may take. */
 const SHUTDOWN_MS = 10_000;
-const EXIT_MS = 1000;
-/** Creating tables takes longer than an exit may, and happens once; without them nothing could be stored. */
-const EXIT_WHILE_MIGRATING_MS = 10_000;
-
-function exitDeadlineOf({ exitDeadlineMs }: ResolvedStartOptions, store: Store | undefined): number {
-  return exitDeadlineMs ?? (store?.exporter.isMigrating === true ? EXIT_WHILE_MIGRATING_MS : EXIT_MS);
-}
 
 interface Store {
   readonly exporter: PostgresSpanExporter;

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { ObservatoryError, type ObservatoryErrorCode } from '../../base/index.ts';
+import { ObservatoryError } from '../../base/index.ts';
 import { Output } from '../terminal/index.ts';
 
 /** What a command gets of its process, replaceable in tests. */
@@ -21,31 +21,6 @@ export function commandIo({ stdin, stdout, stderr, env }: ProcessStreams): Comma
   return { stdin, stdout: new Output(stdout, env), stderr: new Output(stderr, env), env };
 }
 
-/** Exit codes of all commands. */
-export const EXIT_OK = 0;
-/** The checked thing failed: a problem was found, or a model, server or database failed. */
-export const EXIT_FAILED = 1;
-/** Invalid usage, or an input named by the caller that cannot be read. Nothing was checked. */
-export const EXIT_USAGE = 2;
-/** Ended by Ctrl-C, as shells say it: 128 and the number of SIGINT. */
-export const EXIT_INTERRUPTED = 130;
-
-/** Errors in what the caller gave: flags, keys, and the files that flags name. */
-const USAGE_CODES: ReadonlySet<string | undefined> = new Set<ObservatoryErrorCode>([
-  'INVALID_OPTION',
-  'INVALID_INPUT',
-  'INVALID_SERVER_CONFIG',
-  'API_KEY_MISSING',
-  'POLICY_INVALID',
-  'GOLDEN_UNREADABLE',
-  'GOLDEN_TOO_NEW',
-]);
-
-/** The exit code for an error that ends a command. @param code that of an ObservatoryError. */
-export function exitCodeOf(code: string | undefined): number {
-  return USAGE_CODES.has(code) ? EXIT_USAGE : EXIT_FAILED;
-}
-
 /** One subcommand of `mcp-observatory`. */
 export interface Command {
   /** Text printed for `--help`, without a trailing newline. */
@@ -55,7 +30,7 @@ export interface Command {
   /**
    * Runs the command.
    * @returns the exit code.
-   * @throws ObservatoryError ends the command with {@link exitCodeOf}, `INVALID_OPTION` for bad usage.
+   * @throws ObservatoryError ends the command with the exit code of its code, `INVALID_OPTION` for bad usage.
    */
   run(args: readonly string[], io: CommandIo): Promise<number>;
 }
