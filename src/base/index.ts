@@ -1,3 +1,7 @@
+/**
+ * What every room needs and no room owns: errors, the table of fields, names of the semantic conventions, options,
+ * files, time slices. It may import no other room.
+ */
 import * as semconv from './semconv.ts';
 
 export { type Attempted, bisect } from './bisect.ts';

@@ -1,3 +1,7 @@
+/**
+ * Keeps spans until a back end has them: in memory, on disk in a spool, and at the end of a process. It may import
+ * `base`, `otlp` and `postgres`.
+ */
 export type { DurableSpanProcessorOptions, SpoolOptions, SyncPolicy } from './options.ts';
 export {
   createOtlpExporter,

@@ -1,3 +1,7 @@
+/**
+ * Governed execution of single calls: instrumentation of one call, tiers, fallbacks, budgets and shadow runs. It may
+ * import the rooms up to `policy`.
+ */
 export { type SelfConsistencyOptions, selfConsistency } from './consistency.ts';
 export {
   type DriftQuery,

@@ -1,3 +1,7 @@
+/**
+ * Records runs of `mcpGhost` as goldens, replays them without a model or server, and compares. It may import the rooms
+ * up to `orchestrator`.
+ */
 export {
   compareWithGolden,
   type Drift,

@@ -1,3 +1,7 @@
+/**
+ * Makes spans of the calls that model SDKs, MCP SDKs and frameworks make. It may import `base` to `processor`; an SDK
+ * is only hooked, never imported.
+ */
 import type { Instrumentation } from '@opentelemetry/instrumentation';
 import { checkOptions, either, exactly, kinds, type OptionKinds } from '../base/index.ts';
 import { AnthropicInstrumentation, type AnthropicInstrumentationConfig } from './anthropic/index.ts';

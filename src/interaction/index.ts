@@ -1,3 +1,7 @@
+/**
+ * Reads what a span says of a model, tool or embeddings call, in the dialect of any instrumentation, and writes it in
+ * one. It may import `base` to `wire`.
+ */
 export { type OutputMessage, outputMessages, type RequestedToolCall } from './answer.ts';
 export {
   announceTools,

@@ -1,3 +1,7 @@
+/**
+ * JSON from outside: strict and bounded parsing, canonical form, JSON Schema, linear patterns and redaction. It may
+ * import `base`.
+ */
 export { type BoundedCopy, beginningOfJson, boundedCopy, boundedJson } from './bounded-json.ts';
 export {
   type CanonicalJsonOptions,

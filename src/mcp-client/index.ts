@@ -1,3 +1,7 @@
+/**
+ * Connects to MCP servers over stdio and HTTP with bounds on all that they send, and calls their tools. It may import
+ * `base`, `json` and `interaction`.
+ */
 export { boundTransport } from './bounded-transport.ts';
 export { RecordedTimeout, readToolResult } from './call.ts';
 export {

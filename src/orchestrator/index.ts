@@ -1,3 +1,7 @@
+/**
+ * Runs a model in a loop with the tools of MCP servers: `mcpGhost`, its providers, tool schemas and limits. It may
+ * import the rooms up to `policy`.
+ */
 export type { BreakerOptions } from './breaker.ts';
 export type { BudgetOptions } from './budget.ts';
 export type { PlanBranch, PlanCondition, PlannedCall, PlanStep } from './declared-plan.ts';

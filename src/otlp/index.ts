@@ -1,3 +1,6 @@
+/**
+ * Reads and writes OTLP messages, in JSON and protobuf. It may import `base` and `json`.
+ */
 export { type DecodedLogs, type DecodedRequest, DecodeError } from './decode-error.ts';
 export { encodeProtobuf } from './encode.ts';
 export { decodeJson, decodeLogsJson } from './json.ts';

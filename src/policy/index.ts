@@ -1,3 +1,7 @@
+/**
+ * Decides whether a tool call may happen and whether its result may be seen, asks people, and keeps the audit trail. It
+ * may import `base` to `approvals`.
+ */
 export type { ToolDefinition } from '../mcp-client/index.ts';
 export {
   type AuditHead,

@@ -1,3 +1,7 @@
+/**
+ * Writes spans to `mcp_traces`, migrates, rolls up and prunes it, and runs the embedded database. It may import `base`
+ * to `otlp`.
+ */
 export { type SpanWriter, writeInBatches } from './batches.ts';
 export { ByteWriter, joinPlaces, type Place } from './byte-writer.ts';
 export { cleanText } from './clean-text.ts';

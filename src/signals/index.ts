@@ -1,3 +1,7 @@
+/**
+ * Computes figures of one call: prompt hashes, token counts, cost, composite risk and context tax. It may import `base`
+ * and `json`.
+ */
 export { computeSignals, type SignalInput, type TextIdentities } from './compute.ts';
 export { reportVerifierError, resolveSignalConfig, type SignalConfig, type SignalOptions } from './config.ts';
 export {

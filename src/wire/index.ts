@@ -1,3 +1,7 @@
+/**
+ * Knows the forms of the providers' APIs: writes requests, assembles streams, reads answers, usage and errors. It may
+ * import `base`, `json` and `signals`.
+ */
 export { anthropicMessages } from './anthropic/index.ts';
 export {
   type Answer,
