@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { fetchWithinOrigin, importPeer, isDoneWithin, loadPeer, ObservatoryError } from '../base/index.ts';
 import { AnswerBacklog } from './answer-backlog.ts';
 import { answersInTurn } from './answers-in-turn.ts';
@@ -10,6 +11,8 @@ import type { Transport } from './session.ts';
 
 /** Bound on the request that ends a session at the server. */
 const TERMINATE_TIMEOUT_MS = 1_000;
+/** How long requests on an expired session may still be refused, each by its own answer, before it is closed. */
+const REFUSAL_TIMEOUT_MS = 1_000;
 
 /** A dropped answer stream is resumed twice, then given up, after about 1.3 s in all. */
 const RECONNECTION = {
@@ -50,7 +53,9 @@ export async function openRemoteTransport(
   let refusal: Response | undefined;
   let redirect: ObservatoryError | undefined;
   let established = false;
-  const watch = new RequestWatch(async (input, init) => {
+  let isExpired = false;
+  const unanswered = new Set<Promise<unknown>>();
+  const exchange: typeof fetch = async (input, init) => {
     let response: Response;
     try {
       response = await send(input, init);
@@ -68,9 +73,20 @@ export async function openRemoteTransport(
     });
     const answer = await refusalOf(bounded, init);
     // By the specification the session is over, and a new one has to be initialized.
-    if (answer.error instanceof SessionExpired) options.onLost(answer.error);
+    if (answer.error instanceof SessionExpired) {
+      isExpired = true;
+      options.onLost(answer.error);
+    }
     if (answer.error !== undefined) throw answer.error;
     return answer.response;
+  };
+  const watch = new RequestWatch((input, init) => {
+    const answer = exchange(input, init);
+    if (init?.method === 'POST') {
+      const settled = answer.then(noop, noop).finally(() => unanswered.delete(settled));
+      unanswered.add(settled);
+    }
+    return answer;
   });
   const reconnections = new Reconnections();
   const fixed = typeof config.headers === 'function' ? {} : { ...config.headers };
@@ -103,6 +119,9 @@ export async function openRemoteTransport(
     refusedWith: () => refusal,
     redirect: () => redirect,
     close: async () => {
+      // A request that closing cut off might have run; one that the server refuses is known not to have.
+      if (isExpired && (await isDoneWithin(REFUSAL_TIMEOUT_MS, Promise.all(unanswered))))
+        await setImmediate();
       backlog.close();
       const terminated = transport.terminateSession?.().catch(() => undefined);
       if (terminated) await isDoneWithin(TERMINATE_TIMEOUT_MS, terminated);
@@ -113,6 +132,8 @@ export async function openRemoteTransport(
     },
   };
 }
+
+const noop = (): void => {};
 
 /** Whether the server is not there; other errors may come from a kept-alive socket that has just been closed. */
 function isUnreachable(error: unknown): boolean {
