@@ -56,7 +56,10 @@ export function flushOnExit(target: Flushable, deadline: () => number): ExitHand
     process.removeListener(signal, onSignal);
     const applicationDecides = process.listenerCount(signal) > 0;
     void shutdown().then(() => {
-      if (!applicationDecides) process.kill(process.pid, signal);
+      if (applicationDecides) return;
+      // The signal ends the process without the event `exit`: what could not be sent in time is kept and told here.
+      onExit();
+      process.kill(process.pid, signal);
     });
   };
 
