@@ -20,6 +20,14 @@ export function loadScorer(): Scorer {
 }
 
 /**
+ * Loads the same as a module: in an application that a bundler has made one file of, it is part of that file. Rejects as an
+ * import does.
+ */
+export async function importScorer(): Promise<void> {
+  scorer ??= await import('./scores.ts');
+}
+
+/**
  * Holds an answer against the trace and its documents. `undefined` without evidence.
  * @throws Error as {@link loadScorer} does.
  */

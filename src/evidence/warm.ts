@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers';
-import { loadScorer, scoreEvidence } from './scorer.ts';
+import { importScorer, loadScorer, scoreEvidence } from './scorer.ts';
 import type { EvidenceInput } from './types.ts';
 
 const RECORD = { id: 'W2466703', status: 'pending', price: 12.5, items: [{ name: 'lamp', available: true }] };
@@ -92,7 +92,8 @@ export function warmEvidence({ holds = false }: { readonly holds?: boolean } = {
         try {
           step();
         } catch {
-          resolve();
+          if (step === loadScorer) importScorer().then(() => take(at + 1), resolve);
+          else resolve();
           return;
         }
         take(at + 1);
