@@ -97,6 +97,8 @@ export class ToolCatalog {
     const listing = listingOf(tools);
     for (const name of this.#named(server, listing)) {
       const listed = listing.get(name);
+      // Hashing a definition for the first time takes long beside what the caller has done in this turn.
+      if (this.#isUnpinned(server, name)) await ownTurn();
       this.#pinFirst(server, name, listing);
       if (all && listed !== undefined) {
         this.#admit(server, name, listed, false);
@@ -114,9 +116,11 @@ export class ToolCatalog {
   /** The first definition of a tool is the one that is pinned, not the first one that is looked at. */
   #pinFirst(server: string, name: string, listing: Listing): void {
     const listed = listing.get(name);
-    if (listed !== undefined && this.#options.pins?.has(server, name) === false) {
-      this.#admit(server, name, listed, false);
-    }
+    if (listed !== undefined && this.#isUnpinned(server, name)) this.#admit(server, name, listed, false);
+  }
+
+  #isUnpinned(server: string, name: string): boolean {
+    return this.#options.pins?.has(server, name) === false;
   }
 
   #adopt(server: string, listing: Listing): void {

@@ -202,8 +202,7 @@ test('a link from another site opens the page, and nothing else from there is an
 
 /** How often a process is started: a hold that the code causes comes back each time. */
 const STARTS = 4;
-/** In a process that has just started nothing is compiled yet: there the first call may take longer than the 50 ms of others. */
-const MAX_HOLD_MS = 80;
+const MAX_HOLD_MS = 50;
 
 /** The first call of a process by PolicyHost: how long it holds the event loop, without the start of the package. */
 const FIRST_CALL = `

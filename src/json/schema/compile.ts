@@ -56,26 +56,29 @@ export function compileSchema(schema: unknown, options: CompileOptions = {}): Co
 export function* compileSteps(schema: unknown, options: CompileOptions = {}): Steps<CompiledSchema> {
   const { remotes, checksFormats = true, strictWith } = options;
   const budget = new StepBudget();
+  const isCached = remotes === undefined && strictWith === undefined;
   let hash: string;
+  let key: string;
   let copy: unknown;
   try {
     assertDepth(schema, 0, budget);
     payForWalk(schema, budget);
+    yield;
     const text = canonicalJson(schema);
     if (text.length > MAX_SCHEMA_BYTES || Buffer.byteLength(text) > MAX_SCHEMA_BYTES) {
       throw new SchemaRefusedError(`The schema has more than ${MAX_SCHEMA_BYTES} bytes`);
     }
     hash = sha256Hex(text);
-    // What is compiled is what was hashed, whatever becomes of the schema between two steps.
-    copy = structuredClone(schema);
+    key = checksFormats ? hash : `${hash} without formats`;
+    const known = isCached ? cache.get(key) : undefined;
+    if (known instanceof SchemaRefusedError) throw known;
+    if (known !== undefined) return known;
+    // What is compiled is what was hashed, whatever becomes of the schema between two steps. Its text has been read as
+    // JSON, of which this copy is several times faster than structuredClone().
+    copy = JSON.parse(JSON.stringify(schema));
   } catch (cause) {
     throw refusal(cause);
   }
-  const isCached = remotes === undefined && strictWith === undefined;
-  const key = checksFormats ? hash : `${hash} without formats`;
-  const known = isCached ? cache.get(key) : undefined;
-  if (known instanceof SchemaRefusedError) throw known;
-  if (known !== undefined) return known;
   let outcome: CompiledSchema | SchemaRefusedError;
   try {
     yield;
