@@ -11,7 +11,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { FieldValues } from '../src/base/index.ts';
-import { evidenceOf } from '../src/evidence/index.ts';
+import { computeEvidence } from '../src/evidence/index.ts';
 import { enrich } from '../src/processor/index.ts';
 import {
   estimateTokens,
@@ -124,7 +124,7 @@ function longestSlice(call: Call): number {
     prompt: identify(call.prompt, true),
     answer: sampledShare([call.answer]) < 1 ? identify(call.answer, false) : undefined,
   };
-  const evidence = timed(() => evidenceOf(call, withEvidence));
+  const evidence = timed(() => computeEvidence(call, withEvidence));
   timed(() => enriched({ ...call, identities, evidence }, withEvidence));
   return Math.max(...slices);
 }

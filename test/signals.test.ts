@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { evidenceOf } from '../src/evidence/index.ts';
+import { computeEvidence } from '../src/evidence/index.ts';
 import {
   answerHash,
   computeSignals,
@@ -24,9 +24,12 @@ const CALL = {
   toolResultSummary: 'Error: declined',
 };
 
-function compute(options: SignalOptions = {}, input: SignalInput & Parameters<typeof evidenceOf>[0] = CALL) {
+function compute(
+  options: SignalOptions = {},
+  input: SignalInput & Parameters<typeof computeEvidence>[0] = CALL,
+) {
   const config = resolveSignalConfig(options);
-  return computeSignals(input, config, evidenceOf(input, config));
+  return computeSignals(input, config, computeEvidence(input, config));
 }
 
 test('the example of the documentation normalizes as it says', () => {

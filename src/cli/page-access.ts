@@ -34,7 +34,7 @@ export async function pageAccess(
   return {
     readToken: await readTokenOf(io),
     token: values.token ?? (io.env.MCP_OBSERVATORY_PAGE_TOKEN || undefined),
-    person: personOf(values.as),
+    person: findPerson(values.as),
     onAddress: (url) =>
       print(io, values.json ? { page: url } : printableLine(`  for another browser: ${url}`)),
   };
@@ -105,7 +105,7 @@ function ownText(path: string): string | undefined {
 }
 
 /** Who uses the command: a name that was given, else the user of the operating system. */
-function personOf(given: string | undefined): string | undefined {
+function findPerson(given: string | undefined): string | undefined {
   if (given !== undefined && given !== '') return given;
   try {
     return userInfo().username;
@@ -117,7 +117,7 @@ function personOf(given: string | undefined): string | undefined {
 
 /** The same, for a decision. @throws ObservatoryError `INVALID_OPTION` where nobody is known. */
 export function namedPerson(given: string | undefined): string {
-  const name = personOf(given);
+  const name = findPerson(given);
   if (name !== undefined) return name;
   throw usageError('Say who you are with --as NAME');
 }

@@ -7,9 +7,9 @@ import {
   EXIT_FAILED,
   EXIT_OK,
   EXIT_USAGE,
-  exitCodeOf,
   type ProcessStreams,
   print,
+  toExitCode,
 } from './command-line/index.ts';
 import { printable } from './terminal/index.ts';
 
@@ -164,7 +164,7 @@ function report(error: unknown, command: string, io: CommandIo): number {
   const message = printable(errorMessage(error)).replaceAll('\n', '\n  ');
   io.stderr.write(`mcp-observatory ${command}: ${message}${code === undefined ? '' : ` (${code})`}\n`);
   if (code === 'INVALID_OPTION') io.stderr.write(`See 'mcp-observatory ${command} --help'.\n`);
-  return exitCodeOf(code);
+  return toExitCode(code);
 }
 
 /** Runs the command line of this process and sets its exit code. */

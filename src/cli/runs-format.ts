@@ -4,7 +4,7 @@ import {
   formatCount,
   formatDuration,
   formatUsd,
-  highlightsOf,
+  listHighlights,
   type RunRow,
   type RunSpan,
 } from '../runs/index.ts';
@@ -59,7 +59,7 @@ export function formatRuns(runs: readonly RunRow[], next: string | null): string
       {
         title: 'what stands out',
         value: (run) =>
-          highlightsOf(run)
+          listHighlights(run)
             .slice(0, 2)
             .map(({ text }) => text)
             .join(', '),

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { camelKeys, type FieldValues, ObservatoryError } from '../base/index.ts';
-import { evidenceOf, type TraceStep, warmEvidence } from '../evidence/index.ts';
+import { computeEvidence, type TraceStep, warmEvidence } from '../evidence/index.ts';
 import { isObject, type JsonObject } from '../json/index.ts';
 import {
   computeSignals,
@@ -122,7 +122,7 @@ function score(input: JsonObject, settings: Settings): JsonObject {
   const outputTokens = givenCompletion ?? estimateTokens(answer, model);
   const { at, overrides } = settings;
   const price = priceUsage({ usage: { inputTokens, outputTokens }, model, at, overrides });
-  const signals = computeSignals(texts, settings.config, evidenceOf(texts, settings.config));
+  const signals = computeSignals(texts, settings.config, computeEvidence(texts, settings.config));
   const row: Record<string, unknown> = {
     prompt_hash: signals.prompt_hash,
     normalized_prompt_hash: signals.normalized_prompt_hash,

@@ -27,8 +27,8 @@ Options:
   --port N              port (default ${DEFAULT_PORT})
   --host HOST           address to listen at (default 127.0.0.1)
   --as NAME             who decides on the page (default: your user), recorded as page:NAME
-  --token TOKEN         one token for the page instead of one for each browser; MCP_OBSERVATORY_PAGE_TOKEN. Whoever can
-                        read it, in the process list or the environment, can decide
+  --token TOKEN         one token for the page instead of one for each browser; MCP_OBSERVATORY_PAGE_TOKEN. Anyone
+                        who can read it, in the process list or the environment, can decide
   --database-url URL    Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR        embedded database used without one (default ${DEFAULT_DATA_DIR})
   --goldens DIR         folder of the goldens that runs can be compared with (default goldens)

@@ -45,8 +45,8 @@ Options:
   --database-url URL    a Postgres server instead; MCP_OBSERVATORY_DATABASE_URL. DATABASE_URL is not used
   --goldens DIR         folder of the goldens that runs can be compared with (default goldens)
   --as NAME             who decides on the page (default: your user), recorded as page:NAME
-  --token TOKEN         one token for the page instead of one for each browser; MCP_OBSERVATORY_PAGE_TOKEN. Whoever can
-                        read it, in the process list or the environment, can decide
+  --token TOKEN         one token for the page instead of one for each browser; MCP_OBSERVATORY_PAGE_TOKEN. Anyone
+                        who can read it, in the process list or the environment, can decide
   --webhook URL         POST JSON here for each call that waits for a person, without its arguments; signed with
                         MCP_OBSERVATORY_WEBHOOK_SECRET if that is set
   --json                print the ready line as JSON

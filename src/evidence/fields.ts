@@ -15,7 +15,7 @@ export interface AnswerInput extends Omit<EvidenceInput, 'answer'> {
  * long as all other fields.
  * @returns `'failed'` when they could not be computed, which is reported.
  */
-export function evidenceOf(input: AnswerInput, config: SignalConfig): FieldValues | 'failed' {
+export function computeEvidence(input: AnswerInput, config: SignalConfig): FieldValues | 'failed' {
   const { prompt, answer, steps, stepsArePartial, retrievedContext, stepContext } = input;
   if (!config.enableEvidence || answer === undefined) return {};
   if (steps === undefined && retrievedContext === undefined) return {};

@@ -21,7 +21,7 @@ import { evaluateCall } from './evaluate.ts';
 import { checkSummary, type Echo, type SummaryVerdict } from './evidence/index.ts';
 import { findingsOf, type GateFinding } from './findings.ts';
 import { checked, type DecisionRecorder, type GateCall, type PolicyGateOptions } from './gate-types.ts';
-import { bindingOf, decideHeldCall, isHeld } from './held-call.ts';
+import { decideHeldCall, isHeld, toBinding } from './held-call.ts';
 import { checkInput, type InputVerdict } from './input-policy.ts';
 import { judgeOutput, type OutputVerdict } from './output.ts';
 import { type OutputContract, OutputContracts } from './output-contract.ts';
@@ -251,7 +251,7 @@ export class PolicyGate {
         decision = refused(decision, 'tool_changed', 'The definition changed while it was decided');
     }
     if (decision.decision === 'require_approval' && call.approvalToken !== undefined) {
-      const isApproved = this.#approvals.redeem(call.approvalToken, bindingOf(call, decision));
+      const isApproved = this.#approvals.redeem(call.approvalToken, toBinding(call, decision));
       decision = isApproved
         ? revise(decision, 'allow', 'approved', 'A human approved this exact call')
         : revise(
@@ -312,7 +312,7 @@ export class PolicyGate {
       const message = `${call.server}/${call.tool} cannot be approved: ${decision.message}`;
       throw new ObservatoryError('INVALID_INPUT', message);
     }
-    return this.#approvals.grant(bindingOf(call, decision), this.#approvalLimits().usableMs);
+    return this.#approvals.grant(toBinding(call, decision), this.#approvalLimits().usableMs);
   }
 
   /** G4: judges the result of a call by the tool as it is listed now. */

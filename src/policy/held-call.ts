@@ -15,7 +15,7 @@ import type { GateApprovals, GateCall } from './gate-types.ts';
 import { inGateSpan } from './telemetry.ts';
 
 /** What an approval of this call covers, given its decision. */
-export function bindingOf(call: GateCall, decision: Decision): ApprovalBinding {
+export function toBinding(call: GateCall, decision: Decision): ApprovalBinding {
   return {
     caller: call.caller ?? '',
     server: call.server,
@@ -51,7 +51,7 @@ export async function decideHeldCall(
   limits: ApprovalLimits,
   evaluate: () => Decision,
 ): Promise<Decision> {
-  const binding = bindingOf(call, held);
+  const binding = toBinding(call, held);
   const fingerprint = fingerprintOf(binding);
   const { args } = call;
   const { ruleIds } = held;
@@ -84,7 +84,7 @@ export async function decideHeldCall(
   // The approval is for what was asked.
   const current = evaluate();
   if (current.decision === 'deny') return current;
-  if (fingerprintOf(bindingOf(call, current)) !== fingerprint) {
+  if (fingerprintOf(toBinding(call, current)) !== fingerprint) {
     return revise(current, 'deny', 'approval_invalid', 'The policy or the call changed while it was decided');
   }
   span?.setAttribute('observatory.approval_scope', scope);

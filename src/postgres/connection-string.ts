@@ -4,7 +4,7 @@ import { ObservatoryError, parseDatabaseUrl } from '../base/index.ts';
  * Checks a connection string before a driver sees it.
  *
  * @returns its name for messages: scheme, user, host, port and database, never the password or other parameters. As in
- *   `pg`, the parameters `user`, `host` and `port` go before what stands in front of the path.
+ *   `pg`, the parameters `user`, `host` and `port` override those before the path.
  * @throws ObservatoryError `INVALID_OPTION` when it does not parse. The message does not contain it, because the
  *   password cannot be located in it.
  */

@@ -1,7 +1,7 @@
 import { SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { attributeOf, type FieldValues, ownTurn, takeInSlices } from '../base/index.ts';
-import { evidenceOf, warmEvidence } from '../evidence/index.ts';
+import { computeEvidence, warmEvidence } from '../evidence/index.ts';
 import {
   type Interaction,
   type InteractionKind,
@@ -92,7 +92,7 @@ export class CallFields {
     // What fails here fails once more, where faults are counted.
     try {
       if (!hasLongTexts(span)) return undefined;
-      const steps = readAhead(span, (read, kind) => this.#evidenceOf(span, read, kind));
+      const steps = readAhead(span, (read, kind) => this.#computeEvidence(span, read, kind));
       // What follows has a turn of its own.
       return takeInSlices(steps)
         .then(ownTurn)
@@ -102,8 +102,8 @@ export class CallFields {
     }
   }
 
-  #evidenceOf(span: ReadableSpan, read: Interaction, kind: InteractionKind): Interaction['evidence'] {
-    return evidenceOf(this.#withTools(span, read, kind), this.#options.signals);
+  #computeEvidence(span: ReadableSpan, read: Interaction, kind: InteractionKind): Interaction['evidence'] {
+    return computeEvidence(this.#withTools(span, read, kind), this.#options.signals);
   }
 
   #withTools(span: ReadableSpan, interaction: Interaction, kind: InteractionKind): Interaction {

@@ -1,7 +1,7 @@
 import { SpanKind } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, MCP_SCOPE, semconv } from '../base/index.ts';
-import { evidenceOf } from '../evidence/index.ts';
+import { computeEvidence } from '../evidence/index.ts';
 import type { Interaction, InteractionKind } from '../interaction/index.ts';
 import { hashableText, sha256Hex } from '../json/index.ts';
 import {
@@ -38,7 +38,7 @@ export function enrich(interaction: Interaction, options: EnrichOptions): FieldV
   const { kind = 'model', memo = new HashMemo() } = options;
   const { model, provider } = interaction;
   const { config } = options;
-  const evidence = interaction.evidence ?? evidenceOf(interaction, config);
+  const evidence = interaction.evidence ?? computeEvidence(interaction, config);
   const values: Draft = computeSignals(interaction, config, evidence);
   if (model !== undefined) values.model = model;
   if (provider !== undefined) values.provider = provider;

@@ -246,7 +246,7 @@ export class Enricher {
   #publish(span: ReadableSpan, target: WritableSpan, values: FieldValues): void {
     try {
       if (this.#options.evaluationEvents && 'addEvent' in target) {
-        addEvaluationEvents(target as WritableSpan & EventSpan, values, endTimeOf(span));
+        addEvaluationEvents(target as WritableSpan & EventSpan, values, readEndTime(span));
       }
       if (span.attributes[COUNTED_ON] === undefined) this.#metrics?.record(span.attributes, values);
     } catch (error) {
@@ -282,6 +282,6 @@ export class Enricher {
 const COUNTED_ON = attributeOf('counted_on');
 
 /** When a span ended, if it has: what is written later belongs to that time. */
-function endTimeOf({ endTime }: ReadableSpan): HrTime | undefined {
+function readEndTime({ endTime }: ReadableSpan): HrTime | undefined {
   return endTime !== undefined && endTime[0] > 0 ? endTime : undefined;
 }

@@ -61,7 +61,7 @@ interface Figures {
 }
 
 /** What stands out of a run, the weightiest first: what waits for a person, what is untrue, what went wrong. */
-export function highlightsOf(run: Figures): readonly Highlight[] {
+export function listHighlights(run: Figures): readonly Highlight[] {
   const { status, failedCalls, failedTools, denied, withheld, held } = run;
   const counted = (count: number, text: string) => (count > 1 ? `${count} ${text}` : text);
   const failed = failedCalls > 0 ? `failed ${failedTools.slice(0, 3).join(', ')}`.trimEnd() : 'failed';

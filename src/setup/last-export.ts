@@ -83,7 +83,7 @@ export function exportNow(to: Destinations, options: ResolvedStartOptions, deadl
       to.otlp?.processor.stats.isBackEndDown === true ? undefined : to.metrics?.requestNow(),
     ),
   };
-  Object.assign(failures, failuresOf(last, deadlineMs));
+  Object.assign(failures, findFailures(last, deadlineMs));
   for (const [unsent, failure] of [
     [stored, failures.postgres],
     [sent, failures.otlp],
@@ -99,7 +99,7 @@ export function exportNow(to: Destinations, options: ResolvedStartOptions, deadl
 /** Why parts were not sent. */
 type Failures = { -readonly [Part in keyof LastExport]?: string | undefined };
 
-function failuresOf(last: LastExport, deadlineMs: number): Failures {
+function findFailures(last: LastExport, deadlineMs: number): Failures {
   const isEmpty = Object.values(last).every((part) => part === undefined);
   if (isEmpty) return {};
   if (deadlineMs <= 0) return ofSpans(last, 'no time was left');

@@ -3,7 +3,7 @@ export const END_MS = 20_000;
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-/** How a command that serves is told to end: the first signal shuts it down gracefully, the second ends it at once. */
+/** Shutdown signals of a long-running command: the first one shuts it down gracefully, the second ends it at once. */
 export class EndingSignal implements Disposable {
   readonly #giveUp = new AbortController();
   #listener: (() => void) | undefined;

@@ -21,6 +21,6 @@ const USAGE_CODES: ReadonlySet<string | undefined> = new Set<ObservatoryErrorCod
 ]);
 
 /** The exit code for an error that ends a command. @param code that of an ObservatoryError. */
-export function exitCodeOf(code: string | undefined): number {
+export function toExitCode(code: string | undefined): number {
   return USAGE_CODES.has(code) ? EXIT_USAGE : EXIT_FAILED;
 }

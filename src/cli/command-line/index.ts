@@ -10,7 +10,7 @@ export {
 } from './command.ts';
 export { DATABASE_FLAGS, databaseUrlOf, openDatabaseOf } from './database.ts';
 export { END_MS, EndingSignal } from './ending-signal.ts';
-export { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, exitCodeOf } from './exit-codes.ts';
+export { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, toExitCode } from './exit-codes.ts';
 export { FETCHED_SETS, fetchedFolder, fetchedModule, isInstalled } from './fetched-packages.ts';
 export {
   numberFlag,

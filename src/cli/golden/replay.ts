@@ -6,9 +6,9 @@ import {
   type Command,
   EXIT_FAILED,
   EXIT_OK,
-  exitCodeOf,
   print,
   readFlags,
+  toExitCode,
   usageError,
 } from '../command-line/index.ts';
 import { openAuditLog, openGateIfGiven, POLICY_FLAGS, POLICY_FLAGS_HELP } from '../policy-options/index.ts';
@@ -61,7 +61,7 @@ export const goldenReplayCommand: Command = {
     for (const { path, isNamed } of await goldensIn(positionals)) {
       const outcome = await replayOne(path, replay);
       if (outcome.outcome === 'different' || outcome.outcome === 'error') {
-        exitCode = Math.max(exitCode, isNamed ? exitCodeOf(outcome.error?.code) : EXIT_FAILED);
+        exitCode = Math.max(exitCode, isNamed ? toExitCode(outcome.error?.code) : EXIT_FAILED);
       }
       if (values.json === true) {
         print(io, outcome);

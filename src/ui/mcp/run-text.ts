@@ -2,8 +2,8 @@ import {
   explainRun,
   formatDuration,
   formatUsd,
-  highlightsOf,
   isPartOfCall,
+  listHighlights,
   type RunRow,
   type RunSpan,
   sentenceText,
@@ -18,7 +18,7 @@ const MAX_DEPTH = 20;
 export function runLine(run: RunRow): string {
   const facts = [
     `${run.toolCalls} calls`,
-    ...highlightsOf(run).map(({ text }) => text),
+    ...listHighlights(run).map(({ text }) => text),
     formatDuration(run.endMs - run.startMs),
     run.costUsd === null ? (run.unpriced > 0 ? 'unpriced' : '') : formatUsd(run.costUsd),
     run.client ?? run.service ?? '',

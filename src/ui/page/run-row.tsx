@@ -1,4 +1,4 @@
-import { highlightsOf, type RunRow, type ShapePart } from '../../runs/index.ts';
+import { listHighlights, type RunRow, type ShapePart } from '../../runs/index.ts';
 import { Count, Duration, Icon, Tag, Time, Usd } from './parts.tsx';
 import { link } from './route.ts';
 
@@ -66,7 +66,7 @@ export function Row({ run, parts, isSelected, hasModel = false }: RowProps) {
 function Findings({ run }: { run: RunRow }) {
   return (
     <>
-      {highlightsOf(run)
+      {listHighlights(run)
         .slice(0, 2)
         .map(({ kind, text }) =>
           kind === 'shadow' ? (

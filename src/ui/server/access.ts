@@ -20,7 +20,7 @@ export interface BrowserSession {
 }
 
 export interface AccessOptions {
-  /** Reads, as a bearer token. @defaultValue one that nobody is told of */
+  /** Reads, as a bearer token. @defaultValue a random one that is not shown */
   readonly readToken?: string | undefined;
   /** Decides, as a bearer token and in the address, as often as it is given. @defaultValue one for each browser */
   readonly token?: string | undefined;
