@@ -12,41 +12,61 @@ import type { CallContent } from './types.ts';
 /** Characters of values and keys kept on one attribute. What is cut is marked by `…`, and the JSON stays valid. */
 export const MAX_CONTENT_CHARS = 262_144;
 
+/** Which attributes are to be written: making their JSON text takes the time. */
+type IsWanted = (attribute: string) => boolean;
+
+const wantsAll: IsWanted = () => true;
+
 /** What was said to the model, with the system's messages apart, and the tools it was offered. */
-export function requestContent(input: readonly Message[], toolDefinitions?: unknown): Attributes {
-  const attributes: Attributes = {};
+export function requestContent(
+  input: readonly Message[],
+  toolDefinitions?: unknown,
+  isWanted: IsWanted = wantsAll,
+): Attributes {
   const messages = toConventional(input);
   const system = messages.filter(isSystem).flatMap(({ parts }) => parts);
   const rest = messages.filter((message) => !isSystem(message));
-  if (system.length > 0) attributes[semconv.ATTR_GEN_AI_SYSTEM_INSTRUCTIONS] = contentJson(system);
-  if (rest.length > 0) attributes[semconv.ATTR_GEN_AI_INPUT_MESSAGES] = contentJson(rest);
-  if (toolDefinitions !== undefined)
-    attributes[semconv.ATTR_GEN_AI_TOOL_DEFINITIONS] = contentJson(toolDefinitions);
-  return attributes;
+  return {
+    ...(system.length > 0 && writeContent(semconv.ATTR_GEN_AI_SYSTEM_INSTRUCTIONS, system, isWanted)),
+    ...(rest.length > 0 && writeContent(semconv.ATTR_GEN_AI_INPUT_MESSAGES, rest, isWanted)),
+    ...writeContent(semconv.ATTR_GEN_AI_TOOL_DEFINITIONS, toolDefinitions, isWanted),
+  };
 }
 
 /** What the model said, one message per choice. */
-export function responseContent(output: CallContent['output']): Attributes {
+export function responseContent(output: CallContent['output'], isWanted: IsWanted = wantsAll): Attributes {
   if (output.length === 0) return {};
   const messages = toConventional(output).map((message, index) => ({
     ...message,
     finish_reason: toConventionalFinish(output[index]?.finishReason),
   }));
-  return { [semconv.ATTR_GEN_AI_OUTPUT_MESSAGES]: contentJson(messages) };
+  return writeContent(semconv.ATTR_GEN_AI_OUTPUT_MESSAGES, messages, isWanted);
 }
 
 /** A prompt that is known as one text; nothing without it. */
-export function promptContent(prompt: string | undefined): Attributes {
-  return prompt === undefined ? {} : requestContent([textMessage('user', prompt)]);
+export function promptContent(prompt: string | undefined, isWanted?: IsWanted): Attributes {
+  return prompt === undefined ? {} : requestContent([textMessage('user', prompt)], undefined, isWanted);
 }
 
 /** An answer that is known as one text; nothing without it. */
-export function answerContent(answer: string | undefined): Attributes {
-  return answer === undefined ? {} : responseContent([textMessage('assistant', answer)]);
+export function answerContent(answer: string | undefined, isWanted?: IsWanted): Attributes {
+  return answer === undefined ? {} : responseContent([textMessage('assistant', answer)], isWanted);
+}
+
+/** The arguments and the result of a tool call, as far as they are known. */
+export function toolContent(args: unknown, result: unknown, isWanted: IsWanted = wantsAll): Attributes {
+  return {
+    ...writeContent(semconv.ATTR_GEN_AI_TOOL_CALL_ARGUMENTS, args, isWanted),
+    ...writeContent(semconv.ATTR_GEN_AI_TOOL_CALL_RESULT, result, isWanted),
+  };
+}
+
+function writeContent(name: string, value: unknown, isWanted: IsWanted): Attributes {
+  return value !== undefined && isWanted(name) ? { [name]: contentJson(value) } : {};
 }
 
 /** Any part of content, within the bound. */
-export function contentJson(value: unknown): string {
+function contentJson(value: unknown): string {
   return boundedJson(value, MAX_CONTENT_CHARS);
 }
 

@@ -19,12 +19,12 @@ export {
 } from './attached.ts';
 export {
   answerContent,
-  contentJson,
   contentText,
   MAX_CONTENT_CHARS,
   promptContent,
   requestContent,
   responseContent,
+  toolContent,
 } from './content.ts';
 export { keptAnswer, keptConversation, openingOf, readContinuation } from './continuation.ts';
 export { type AttachedConversation, attachConversation } from './conversation.ts';

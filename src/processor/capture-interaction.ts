@@ -1,12 +1,11 @@
 import type { Attributes } from '@opentelemetry/api';
-import { semconv } from '../base/index.ts';
 import {
   answerContent,
-  contentJson,
   type Interaction,
   promptContent,
   requestContent,
   responseContent,
+  toolContent,
 } from '../interaction/index.ts';
 import type { WritableSpan } from './set-fields.ts';
 
@@ -16,20 +15,20 @@ import type { WritableSpan } from './set-fields.ts';
  */
 export function captureInteraction(span: WritableSpan, attached: Interaction): void {
   const { prompt, answer, toolArguments, toolResult, content } = attached;
+  const isMissing = (name: string) => span.attributes[name] === undefined;
   if (content !== undefined) {
     const { input, output, toolDefinitions } = content();
-    setMissing(span, { ...requestContent(input, toolDefinitions), ...responseContent(output) });
+    setAll(span, requestContent(input, toolDefinitions, isMissing));
+    setAll(span, responseContent(output, isMissing));
   }
-  setMissing(span, { ...promptContent(prompt), ...answerContent(answer) });
-  if (toolArguments !== undefined)
-    setMissing(span, { [semconv.ATTR_GEN_AI_TOOL_CALL_ARGUMENTS]: contentJson(toolArguments) });
-  if (toolResult !== undefined)
-    setMissing(span, { [semconv.ATTR_GEN_AI_TOOL_CALL_RESULT]: contentJson(toolResult) });
+  setAll(span, promptContent(prompt, isMissing));
+  setAll(span, answerContent(answer, isMissing));
+  setAll(span, toolContent(toolArguments, toolResult, isMissing));
 }
 
-function setMissing(span: WritableSpan, attributes: Attributes): void {
+function setAll(span: WritableSpan, attributes: Attributes): void {
   for (const name in attributes) {
     const value = attributes[name];
-    if (value !== undefined && span.attributes[name] === undefined) span.setAttribute(name, value);
+    if (value !== undefined) span.setAttribute(name, value);
   }
 }

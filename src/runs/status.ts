@@ -47,7 +47,7 @@ export interface Highlight {
   readonly text: string;
 }
 
-/** what highlights are read from: the figures of a run. */
+/** What highlights are read from: the figures of a run. */
 interface Figures {
   readonly status: RunStatus;
   readonly failedCalls: number;
