@@ -11,8 +11,8 @@ const BOUND = ['caller', 'server', 'tool', 'toolHash', 'argsDigest', 'policyHash
 /** The parts of a request, in the order of the parameters of the database's function. */
 export const APPROVAL_PARTS = [...BOUND, 'message', 'ruleIds'] as const;
 
-/** Longest content of a review, in bytes. */
-const MAX_BYTES = 1_048_576;
+/** Longest content or response of a review, in bytes of JSON. */
+export const MAX_REVIEW_BYTES = 1_048_576;
 
 /**
  * The parts of a request as canonical JSON: the database makes of them what people are shown, and hashes it.
@@ -21,10 +21,10 @@ const MAX_BYTES = 1_048_576;
 export function approvalParts(request: ApprovalRequest): readonly string[] {
   const parts = APPROVAL_PARTS.map((name) => canonical(request[name]));
   const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
-  if (bytes <= MAX_BYTES) return parts;
+  if (bytes <= MAX_REVIEW_BYTES) return parts;
   throw new ObservatoryError(
     'INVALID_INPUT',
-    `A call that waits for an approval may have ${MAX_BYTES} bytes as JSON, got ${bytes}`,
+    `A call that waits for an approval may have ${MAX_REVIEW_BYTES} bytes as JSON, got ${bytes}`,
   );
 }
 

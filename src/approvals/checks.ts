@@ -1,9 +1,8 @@
 import { invalidOption, ObservatoryError, wholeNumber } from '../base/index.ts';
 import { canonicalUuid } from '../postgres/index.ts';
+import { MAX_REVIEW_BYTES } from './approval-parts.ts';
 import type { ReviewStatus } from './types.ts';
 
-/** Maximum size of a review's content. */
-const MAX_JSON_BYTES = 1_048_576;
 const MAX_NAME_CHARS = 200;
 /** Ten years. */
 const MAX_MS = 315_360_000_000;
@@ -65,9 +64,9 @@ export function jsonOf(what: string, value: unknown): string {
     throw new ObservatoryError('INVALID_INPUT', message, { cause });
   }
   const bytes = Buffer.byteLength(text);
-  if (bytes <= MAX_JSON_BYTES) return text;
+  if (bytes <= MAX_REVIEW_BYTES) return text;
   throw new ObservatoryError(
     'INVALID_INPUT',
-    `The ${what} of a review may have ${MAX_JSON_BYTES} bytes as JSON, got ${bytes}; shorten it with the route's 'content'`,
+    `The ${what} of a review may have ${MAX_REVIEW_BYTES} bytes as JSON, got ${bytes}; shorten it with the route's 'content'`,
   );
 }

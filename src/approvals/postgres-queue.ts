@@ -13,7 +13,13 @@ import {
 } from '../base/index.ts';
 import { canonicalJson } from '../json/index.ts';
 import { spanIdToUuid, traceIdToUuid } from '../postgres/index.ts';
-import type { ApprovalAnswer, ApprovalQueue, ApprovalRequest, ApprovalScope } from './approval.ts';
+import {
+  APPROVAL_SCOPES,
+  type ApprovalAnswer,
+  type ApprovalQueue,
+  type ApprovalRequest,
+  type ApprovalScope,
+} from './approval.ts';
 import { APPROVAL_REASON, approvalParts, isApprovalOf } from './approval-parts.ts';
 import { checkDate, checkId, checkLimit, checkMs, checkName, checkStatus, jsonOf } from './checks.ts';
 import { ReviewDatabase } from './review-database.ts';
@@ -189,7 +195,7 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
       throw anotherCall(id);
     }
     if (scope === 'once' || found[scope] === true) return;
-    const scopes = ['once', ...(['session', 'definition'] as const).filter((one) => found[one] === true)];
+    const scopes = APPROVAL_SCOPES.filter((one) => one === 'once' || found[one] === true);
     throw invalidOption('the scope of this approval', scopes.join(' or '), scope);
   }
 
