@@ -114,10 +114,10 @@ export const ATTR_TOOL_CALL_COUNT = 'observatory.tool_call_count';
  */
 export const ATTR_STREAM_END = 'observatory.stream_end';
 
-export const OPERATION_CHAT = 'chat';
-export const OPERATION_EMBEDDINGS = 'embeddings';
-export const OPERATION_GENERATE_CONTENT = 'generate_content';
-export const OPERATION_TEXT_COMPLETION = 'text_completion';
+export const GEN_AI_OPERATION_NAME_VALUE_CHAT = 'chat';
+export const GEN_AI_OPERATION_NAME_VALUE_EMBEDDINGS = 'embeddings';
+export const GEN_AI_OPERATION_NAME_VALUE_GENERATE_CONTENT = 'generate_content';
+export const GEN_AI_OPERATION_NAME_VALUE_TEXT_COMPLETION = 'text_completion';
 
 export const ATTR_SERVICE_INSTANCE_ID = 'service.instance.id';
 export const ATTR_GEN_AI_AGENT_NAME = 'gen_ai.agent.name';

@@ -179,7 +179,7 @@ function describeToolCall<T>(call: ToolCall<T>): SpanDescription<T> {
     name: `execute_tool ${call.toolName}`,
     kind: SpanKind.INTERNAL,
     attributes: {
-      [semconv.ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool',
+      [semconv.ATTR_GEN_AI_OPERATION_NAME]: semconv.GEN_AI_OPERATION_NAME_VALUE_EXECUTE_TOOL,
       [semconv.ATTR_GEN_AI_TOOL_NAME]: call.toolName,
       ...(call.callId === undefined ? {} : { [semconv.ATTR_GEN_AI_TOOL_CALL_ID]: call.callId }),
     },

@@ -88,7 +88,9 @@ function describe(self: ModelsModule, params: unknown, call: Call): CallDescript
   const config = objectAt(params, 'config');
   const isEmbedding = call === 'embed';
   return {
-    operation: isEmbedding ? semconv.OPERATION_EMBEDDINGS : semconv.OPERATION_GENERATE_CONTENT,
+    operation: isEmbedding
+      ? semconv.GEN_AI_OPERATION_NAME_VALUE_EMBEDDINGS
+      : semconv.GEN_AI_OPERATION_NAME_VALUE_GENERATE_CONTENT,
     provider: self.apiClient?.isVertexAI?.() === true ? 'gcp.vertex_ai' : 'gcp.gemini',
     model: modelName(params),
     server: serverAddress(objectAt(config, 'httpOptions')?.baseUrl ?? self.apiClient?.getBaseUrl?.()),

@@ -62,12 +62,12 @@ interface TracedApi {
   readonly as: RequestReader;
 }
 
-const CHAT = api(semconv.OPERATION_CHAT, openAiChat, {
+const CHAT = api(semconv.GEN_AI_OPERATION_NAME_VALUE_CHAT, openAiChat, {
   type: 'chat_completions',
   speaks: true,
   saysEnd: true,
 });
-const RESPONSES = api(semconv.OPERATION_CHAT, openAiResponses, {
+const RESPONSES = api(semconv.GEN_AI_OPERATION_NAME_VALUE_CHAT, openAiResponses, {
   type: 'responses',
   speaks: true,
   saysEnd: true,
@@ -76,7 +76,7 @@ const RESPONSES = api(semconv.OPERATION_CHAT, openAiResponses, {
       stringAt(body, 'conversation') ?? stringAt(objectAt(body, 'conversation'), 'id'),
   }),
 });
-const EMBEDDINGS = api(semconv.OPERATION_EMBEDDINGS, openAiChat, {
+const EMBEDDINGS = api(semconv.GEN_AI_OPERATION_NAME_VALUE_EMBEDDINGS, openAiChat, {
   speaks: false,
   saysEnd: false,
   attributes: (body) => {
@@ -87,7 +87,10 @@ const EMBEDDINGS = api(semconv.OPERATION_EMBEDDINGS, openAiChat, {
     };
   },
 });
-const COMPLETIONS = api(semconv.OPERATION_TEXT_COMPLETION, openAiChat, { speaks: true, saysEnd: false });
+const COMPLETIONS = api(semconv.GEN_AI_OPERATION_NAME_VALUE_TEXT_COMPLETION, openAiChat, {
+  speaks: true,
+  saysEnd: false,
+});
 
 interface ApiTraits {
   readonly type?: 'chat_completions' | 'responses';

@@ -131,7 +131,7 @@ export class RunTelemetry {
     failureText: (outcome: ToolCallOutcome) => Promise<string>,
   ): Promise<ToolCallOutcome> {
     const attributes: Attributes = {
-      [semconv.ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool',
+      [semconv.ATTR_GEN_AI_OPERATION_NAME]: semconv.GEN_AI_OPERATION_NAME_VALUE_EXECUTE_TOOL,
       [semconv.ATTR_GEN_AI_TOOL_NAME]: facts.tool,
       [semconv.ATTR_GEN_AI_TOOL_CALL_ID]: facts.callId,
       [semconv.ATTR_GEN_AI_TOOL_TYPE]: 'function',

@@ -39,7 +39,7 @@ export function modelAttributes({
   readonly responseId?: string | undefined;
 }): Record<string, unknown> {
   return {
-    [semconv.ATTR_GEN_AI_OPERATION_NAME]: 'chat',
+    [semconv.ATTR_GEN_AI_OPERATION_NAME]: semconv.GEN_AI_OPERATION_NAME_VALUE_CHAT,
     [semconv.ATTR_GEN_AI_PROVIDER_NAME]: provider,
     [semconv.ATTR_GEN_AI_REQUEST_MODEL]: model,
     ...responseAttributes({ responseId, usage }),
@@ -62,7 +62,7 @@ export function toolAttributes(parts: {
   readonly result?: string | undefined;
 }): Record<string, unknown> {
   return {
-    [semconv.ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool',
+    [semconv.ATTR_GEN_AI_OPERATION_NAME]: semconv.GEN_AI_OPERATION_NAME_VALUE_EXECUTE_TOOL,
     [semconv.ATTR_GEN_AI_TOOL_NAME]: parts.tool,
     [semconv.ATTR_GEN_AI_TOOL_CALL_ID]: parts.callId,
     'observatory.mcp_server': parts.server,

@@ -155,7 +155,7 @@ function describeCall(
   hideTracerFromOuterCall(self);
   const server = serverAddress(self._client?.baseURL);
   return {
-    operation: semconv.OPERATION_CHAT,
+    operation: semconv.GEN_AI_OPERATION_NAME_VALUE_CHAT,
     provider: providerOfHost(server?.address) ?? 'anthropic',
     model: stringAt(body, 'model'),
     server,
