@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { diag } from '@opentelemetry/api';
-import { ObservatoryError } from '../base/index.ts';
+import { ObservatoryError, warnVisibly } from '../base/index.ts';
 import { noteListedTools } from '../interaction/index.ts';
-import type { JsonObject } from '../json/index.ts';
+import { type JsonObject, stringAt } from '../json/index.ts';
 import { type CallContext, callTool, readResource } from './call.ts';
 import type { ServerConfig } from './config.ts';
 import { Deadline } from './deadline.ts';
@@ -246,7 +246,8 @@ export class ServerConnection {
     await this.#ending;
     if (this.#closing.signal.aborted) return;
     this.#state = 'connecting';
-    const limitMs = this.#options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
+    const limitMs =
+      this.#config.connectTimeoutMs ?? this.#options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
     const deadline = new Deadline(limitMs, [this.#closing.signal, signal]);
     const hooks: LinkHooks = {
       onToolsChanged: () => this.#refresh.schedule(),
@@ -262,6 +263,7 @@ export class ServerConnection {
       this.#error = undefined;
       this.#state = 'ready';
       this.#wasReady = true;
+      if (this.tools.length === 0) this.#warnOfNoTools();
     } catch (cause) {
       const why = deadline.passed ? notReadyWithin(limitMs) : undefined;
       this.#state = this.#closing.signal.aborted ? 'closed' : this.#wasReady ? 'dead' : 'failed';
@@ -271,6 +273,11 @@ export class ServerConnection {
     } finally {
       deadline.clear();
     }
+  }
+
+  #warnOfNoTools(): void {
+    const left = this.rejectedTools.length === 0 ? '' : ` that can be used, of ${this.rejectedTools.length}`;
+    warnVisibly(`mcp-observatory: Server "${this.name}" offers no tools${left}.`);
   }
 
   /** The connection to use, after a restart where one is due; undefined when the server is not there. */
@@ -305,8 +312,11 @@ export class ServerConnection {
       if (isAnnounced || signals.some((signal) => signal?.aborted === true)) throw error;
       return [];
     });
-    noteListedTools(this.name, listed, false);
-    return listed;
+    const { tools: isWanted } = this.#config;
+    const wanted =
+      isWanted === undefined ? listed : listed.filter((tool) => isWanted(stringAt(tool, 'name') ?? ''));
+    noteListedTools(this.name, wanted, false);
+    return wanted;
   }
 
   /** Why the server cannot be asked. A model reads it: what the server wrote to stderr is in `error` alone. */

@@ -192,7 +192,8 @@ function watchFirstAnswer(transport: Transport): { refused(): boolean } {
 function describeEnd(carrier: Carrier, cause: unknown): unknown {
   if (ObservatoryError.isInstance(cause)) return cause;
   const end = carrier.causeOfEnd();
-  const why = end === undefined ? reasonOf(cause) : `${end} before it was ready`;
+  const isProcess = end?.startsWith('the process ') === true;
+  const why = isProcess ? `${end} before it was ready` : (end ?? reasonOf(cause));
   return new OpenFailure(why, carrier.output(), cause);
 }
 
