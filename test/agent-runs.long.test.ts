@@ -150,7 +150,7 @@ describe('coding agents', { skip: noPostgres() }, () => {
         await send(url, json(body), JSON_TYPE);
       }
       await refreshRuns(db);
-      const { runs } = await listRuns(db, { filter: `session:${session}` });
+      const { runs } = await listRuns(db, { filter: `session:${session}`, sinceMs: 0 });
       const found = runs.map((run) => ({
         name: run.name,
         calls: run.modelCalls,
@@ -174,7 +174,7 @@ describe('coding agents', { skip: noPostgres() }, () => {
   }, async () => {
     await send('/v1/logs', json(readJson('field/telemetry/logs-codex-two-events.json')), JSON_TYPE);
     await refreshRuns(db);
-    const [run] = (await listRuns(db, { filter: 'session:c-1' })).runs;
+    const [run] = (await listRuns(db, { filter: 'session:c-1', sinceMs: 0 })).runs;
     assert.deepEqual([run?.modelCalls, run && usage(run)], [1, { input: 2500, output: 120, cached: 2000 }]);
   });
 
