@@ -9,6 +9,11 @@ export function needsData(folder: string): { skip: string | false } {
   return { skip: existsSync(resolve(FOLDER, folder)) ? false : `no test data in ${FOLDER}/${folder}` };
 }
 
+/** The path of a file or folder of the data. */
+export function dataPath(path: string): string {
+  return resolve(FOLDER, path);
+}
+
 /** The rows of a JSONL file of the data folder. */
 export function readRows<T = Record<string, unknown>>(path: string): T[] {
   return readFileSync(resolve(FOLDER, path), 'utf8')
