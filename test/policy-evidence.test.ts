@@ -91,6 +91,83 @@ test('a negation or restriction of its sentence must be inside the quote, over l
   );
 });
 
+test('in other languages too, a quote leaves out nothing that turns its sentence', () => {
+  const cut: [sentence: string, quote: string][] = [
+    ['Niemals Passwörter an Dritte weitergeben.', 'Passwörter an Dritte weitergeben'],
+    ['Das Kopieren von Daten auf private Geräte ist verboten.', 'Das Kopieren von Daten auf private Geräte'],
+    ['Ne jamais partager les mots de passe.', 'partager les mots de passe'],
+    ['Nunca comparta las contraseñas con otros.', 'comparta las contraseñas con otros'],
+    ['Non condividere mai le password con altri.', 'condividere mai le password con altri'],
+    ['Não compartilhe as senhas com terceiros.', 'compartilhe as senhas com terceiros'],
+    ['Deel nooit uw wachtwoord met andere mensen.', 'uw wachtwoord met andere mensen'],
+    ['不得与外部人员共享系统的登录密码。', '与外部人员共享系统的登录密码'],
+    ['外部の人とパスワードを共有してはいけません。', '外部の人とパスワードを共有'],
+    ['외부 사람과 비밀번호를 절대 공유하지 마십시오.', '외부 사람과 비밀번호를 절대'],
+    // Nothing is known of how this script denies.
+    ['Ποτέ μην μοιράζεστε τους κωδικούς σας.', 'μοιράζεστε τους κωδικούς σας'],
+  ];
+  for (const [text, quote] of cut)
+    assert.equal(reason(text, quote, quote), 'evidence_negated_context', quote);
+  const whole: [text: string, quote: string][] = [
+    ['员工每年有十天年假。请假需经理批准。', '员工每年有十天年假。'],
+    ['根据公司规定，员工每年享有十天带薪年假。', '员工每年享有十天带薪年假'],
+    ['払い戻しには30日かかります。連絡してください。', '払い戻しには30日かかります。'],
+    // A preposition in Portuguese, a month in German, words of English.
+    ['O escritório no Brasil abre às nove da manhã para os clientes.', 'abre às nove da manhã'],
+    ['Die Anmeldung ist bis zum 5. Mai über das Portal möglich.', 'über das Portal möglich'],
+    ['The bare minimum for the job is 16 GB of memory.', 'for the job is 16 GB'],
+  ];
+  for (const [text, quote] of whole) assert.equal(reason(text, quote, quote), 'accepted', quote);
+  const turned = 'Niemals Passwörter an Dritte weitergeben.';
+  assert.equal(reason(turned, 'Passwörter an Dritte weitergeben', turned), 'claim_polarity');
+  const days = '退款最多需要30天，请联系客服部门。';
+  assert.equal(reason(days, '退款需要30天', days), 'accepted');
+  assert.equal(reason(days, '退款需要60天', days), 'claim_number_unsupported');
+});
+
+test('a quote is what a reader sees: of JSON in a text, of Markdown, of HTML, of typography', () => {
+  const said = 'He said "the café is late" to all.';
+  const inner = JSON.stringify({ a: { note: said } }).replace('é', '\\u00e9');
+  for (const text of [
+    inner,
+    `One record:\n${inner}`,
+    `\`\`\`json\n${inner}\n\`\`\``,
+    JSON.stringify({ b: inner }),
+  ])
+    assert.equal(reason(text, said, said), 'accepted', text);
+  assert.equal(reason(`Never do these:\n${inner}`, said, said), 'evidence_negated_context');
+  const seen: [text: string, quote: string][] = [
+    ['Refunds take up to **30 days** from `purchase`.', 'Refunds take up to 30 days from purchase.'],
+    ['See the [refund policy](https://example.com/r) for all.', 'See the refund policy for all.'],
+    ['<p>Orders &gt; 50 take <b>30&nbsp;days</b>.</p>', 'Orders > 50 take 30 days.'],
+    [
+      'The reimburse-\nment is con\ufb01rmed in \u2265 12 \uff44ays\u2026',
+      'The reimbursement is confirmed in >= 12 days...',
+    ],
+  ];
+  for (const [text, quote] of seen) {
+    const verdict = judge({ text }, quote, quote);
+    assert.ok(verdict.accepted, `${text}: ${verdict.reasonCode}`);
+    const [item] = verdict.summary.bullets;
+    assert.equal(item?.quote, text.slice(item?.start, item?.end));
+  }
+  const changed: [text: string, quote: string][] = [
+    ['It takes ~~30~~ 60 days from the purchase.', 'It takes 30 60 days from the purchase.'],
+    ['It takes <del>30</del> 60 days from the purchase.', 'It takes 30 60 days from the purchase.'],
+    ['The total of 2*3*4 is in the last column.', 'The total of 234 is in the last column.'],
+  ];
+  for (const [text, quote] of changed) assert.equal(reason(text, quote, quote), 'evidence_not_found', quote);
+});
+
+test('a number or truth value is quoted whole, and says what its key says', () => {
+  const source = { total: 1250, active: false, id: 'T-1' };
+  assert.equal(judge(source, 'The total is 1250', '1250').reasonCode, 'accepted');
+  assert.equal(judge(source, 'The total is 1250', '"total": 1250').reasonCode, 'accepted');
+  assert.equal(judge(source, 'The total is 12', '12').reasonCode, 'evidence_not_found');
+  assert.equal(judge(source, 'The account is active', 'active: false').reasonCode, 'claim_polarity');
+  assert.equal(judge(source, 'The account is not active', 'active: false').reasonCode, 'accepted');
+});
+
 test('a claim says no more than its quote', () => {
   const text =
     'Logs: 30 days\nTickets of Anna Berg are closed by ops@example.com after 14 days. Access is not granted to guests.';
@@ -104,11 +181,16 @@ test('a claim says no more than its quote', () => {
     ['Tickets of Tom Berg are closed', line, 'claim_name_unsupported'],
     ['Tickets are closed by it@example.com', line, 'claim_name_unsupported'],
     ['Tickets are not closed after 14 days', line, 'claim_polarity'],
+    ['Uptime was 99.9%', 'Uptime was 99.90 percent', 'accepted'],
+    ['Uptime was 99.9%', 'Uptime was 99.09 percent', 'claim_number_unsupported'],
+    ['It needs Node 18.1', 'It needs Node 18.10', 'claim_number_unsupported'],
+    ['The start is March 5, 2026', 'The start is 2026-03-05', 'accepted'],
     ['Access is granted to guests', 'Access is not granted to guests.', 'claim_polarity'],
     ['Guests enjoy free breakfast daily', 'Access is not granted to guests.', 'claim_unrelated'],
     ['Tickets are clo\u200bsed', line, 'claim_invisible_character'],
   ];
-  for (const [claim, quote, expected] of cases) assert.equal(reason(text, claim, quote), expected, claim);
+  for (const [claim, quote, expected] of cases)
+    assert.equal(reason(`${text}\n${quote}`, claim, quote), expected, claim);
 });
 
 test('hostile texts are judged in time that grows with their length', () => {

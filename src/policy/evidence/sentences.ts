@@ -36,6 +36,9 @@ export function sentenceAround(text: string, span: Span): Span {
   return { start, end };
 }
 
+/** Ends of sentences that need no white space after them: of Chinese and Japanese, Hindi, Arabic and Urdu. */
+const FULL_STOPS = '。！？｡।؟۔';
+
 /** True when the unit at `at` is the last of a sentence. */
 function endsSentence(text: string, at: number): boolean {
   const char = text.charAt(at);
@@ -47,6 +50,7 @@ function endsSentence(text: string, at: number): boolean {
       !/[.!?:;]\s*$/.test(text.slice(Math.max(0, at - 8), at));
     return !isContinued;
   }
+  if (FULL_STOPS.includes(char)) return true;
   if (char !== '.' && char !== '!' && char !== '?') return false;
   const next = text.charAt(at + 1);
   if (next !== '' && !/[\s"')\]]/.test(next)) return false;
@@ -81,10 +85,15 @@ export function isWholeUnit(text: string, span: Span): boolean {
     span.start <= 24 || before.includes('\n')
       ? /(?:^|\n)\s*(?:(?:[-*•‣#>–—]{1,6}|\d{1,3}[.)]|[a-z][.)])\s+)?["']?$/.test(before)
       : false;
-  const startsSentence = startsLine || /[.!?]["')\]]?\s+["'(]?$/.test(before);
+  const startsSentence =
+    startsLine || /[.!?]["')\]]?\s+["'(]?$|[。！？｡।؟۔][」』”’）]?\s*[「『“‘（]?$/.test(before);
   const last = text.charAt(span.end - 1);
   const endsLine = /^[.!?;:,]?["')]?[ \t]*(?:\r?\n|$)/.test(after) && (after.length < 8 || /\n/.test(after));
   const endsSentenceHere =
-    endsLine || /^[.!?]["')]?(?:\s|$)/.test(after) || (/[.!?]/.test(last) && /^["')]?\s/.test(after));
+    endsLine ||
+    FULL_STOPS.includes(last) ||
+    FULL_STOPS.includes(after.charAt(0) || ' ') ||
+    /^[.!?]["')]?(?:\s|$)/.test(after) ||
+    (/[.!?]/.test(last) && /^["')]?\s/.test(after));
   return startsSentence && endsSentenceHere;
 }

@@ -89,7 +89,7 @@ export function checkSummary(
       const used = (uses.get(place) ?? 0) + 1;
       if (used > MAX_REUSE) return refuse('evidence_reused', `more than ${MAX_REUSE} items use one quote`);
       uses.set(place, used);
-      const unsupported = claimProblem(claim, location.quote.quote);
+      const unsupported = claimProblem(claim, location.says);
       if (unsupported !== undefined) return refuse(unsupported, 'the quote does not carry the claim');
       grounded[section].push({
         claim,

@@ -1,43 +1,42 @@
-/** Words, numbers and names of claims and quotes. English where language matters; ASCII letters are not assumed. */
+/** Words, numbers and names of claims and quotes. Stems are English; ASCII letters are not assumed. */
 import { FUNCTION_WORDS, isNegation, verbStemOf } from '../../evidence/index.ts';
-
-/** Words that turn or narrow a sentence: left out of a quote, the quote says more than its source. */
-const QUALIFIERS: ReadonlySet<string> = new Set(
-  'not no never none nor neither nobody cannot unless except only'.split(' '),
-);
 
 /** Lower-cased words: letters and digits, with the apostrophes, hyphens and dots inside them. */
 export function wordsOf(text: string): readonly string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}\p{M}]+(?:['’][\p{L}\p{N}\p{M}]+)*/gu) ?? [];
 }
 
-/** Words that carry meaning, cut to a stem so that `masking` meets `mask`. */
+/** Scripts that are written without spaces between words. */
+const UNSPACED = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}`;
+/** A letter of a script that is written without spaces between words. */
+export const UNSPACED_LETTER = new RegExp(`[${UNSPACED}]`, 'u');
+const UNSPACED_RUN = new RegExp(`[${UNSPACED}\\p{M}ー]+`, 'gu');
+
+/** The text with spaces between its scripts: around runs without spaces, but for the one character after a number. */
+function withSpaces(text: string): string {
+  return text.replace(UNSPACED_RUN, (run, at: number) =>
+    /\p{N}/u.test(text.charAt(at - 1)) ? `${run.charAt(0)} ${run.slice(1)} ` : ` ${run} `,
+  );
+}
+
+/**
+ * Words that carry meaning, cut to a stem so that `masking` meets `mask`; pairs of neighbors where words are written
+ * without spaces.
+ */
 export function contentStems(text: string): ReadonlySet<string> {
   const stems = new Set<string>();
-  for (const word of wordsOf(text)) {
+  for (const [run] of text.matchAll(UNSPACED_RUN))
+    for (let at = 0; at < Math.max(1, run.length - 1); at += 1) stems.add(run.slice(at, at + 2));
+  for (const word of wordsOf(text.replace(UNSPACED_RUN, ' '))) {
     const isWordy = /\p{L}/u.test(word) && word.length >= 2;
     if (isWordy && !FUNCTION_WORDS.en.has(word) && !isNegation(word)) stems.add(verbStemOf(word));
   }
   return stems;
 }
 
-/** True when the text says that something is not so. `No. 5` and `No 5` are numbers, not negations. */
-export function isNegated(text: string): boolean {
-  return wordsOf(withoutNumero(text)).some(isNegation);
-}
-
-/** True when the text holds a word that can turn a quote next to it: a negation or a restriction. */
-export function holdsQualifier(text: string): boolean {
-  return wordsOf(withoutNumero(text)).some((word) => QUALIFIERS.has(word) || /n['’]t$/.test(word));
-}
-
-function withoutNumero(text: string): string {
-  return text.replace(/\bno\.? ?(?=\d)/gi, '');
-}
-
 /** Tokens with a digit, from white space to white space, without punctuation around them. */
 export function numericTokens(text: string): readonly string[] {
-  return text
+  return withSpaces(text)
     .split(/\s+/)
     .map((token) => token.replace(/^[^\p{L}\p{N}$€£¥+#-]+|[^\p{L}\p{N}%]+$/gu, ''))
     .filter((token) => /\p{N}/u.test(token));
