@@ -61,6 +61,7 @@ export class PolicyGate {
       competes: (server, tool) => this.#competes(server, tool),
       isNamed: (server, name) => this.#source.policy?.names(server, name) === true,
       metaKeys: options.metaKeys,
+      strictFormats: () => this.#source.policy?.document.strict_formats === true,
     });
     this.#source = new PolicySource(options.policy ?? policyPath(undefined, process.env));
     for (const [server, { tools }] of Object.entries(options.tools ?? {})) this.setTools(server, tools);

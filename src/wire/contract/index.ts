@@ -18,6 +18,7 @@ export {
 export { defineApi } from './define-api.ts';
 export { errorWord, firstCode } from './error-code.ts';
 export { readFinishReason, toConventionalFinish } from './finish-words.ts';
+export { fitMessages } from './media.ts';
 export { pairCallsWithResults, wireCallId } from './pairing.ts';
 export { StreamRoom, TextBuffer } from './text-buffer.ts';
 export type {
