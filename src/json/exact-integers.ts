@@ -97,9 +97,9 @@ export function withIntegers(args: JsonObject, schema: unknown): JsonObject {
   return holdsInteger(args) ? (marked(args, [schema], schema) as JsonObject) : args;
 }
 
-/** A JSON text in which the integers of {@link withIntegers} are numbers. */
-export function writeIntegers(json: string): string {
-  return json.includes(MARK) ? json.replace(MARKED, '$1') : json;
+/** A JSON text, or the value of a header, in which the integers of {@link withIntegers} are numbers. */
+export function writeIntegers(text: string): string {
+  return text.includes(MARK) ? text.replace(MARKED, '$1').replaceAll(MARK, '') : text;
 }
 
 function holdsInteger(value: unknown): boolean {

@@ -65,10 +65,13 @@ function textIn(value: unknown): string {
   return typeof value === 'string' ? value : (toJsonText(value) ?? '');
 }
 
+/** Those of the protocol: what members others have, and what null says there, is not known. */
+const BLOCK_TYPES: ReadonlySet<unknown> = new Set(['text', 'image', 'audio', 'resource', 'resource_link']);
+
 function blockOf(given: unknown): unknown {
   if (typeof given === 'string') return textBlock(given);
   if (!isObject(given)) return given;
-  const block = withoutNulls(given);
+  const block = BLOCK_TYPES.has(given.type) ? withoutNulls(given) : given;
   switch (block.type) {
     case 'text':
       return typeof block.text === 'string' ? wellFormed(block) : { ...block, text: textIn(block.text) };

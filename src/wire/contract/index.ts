@@ -17,6 +17,7 @@ export {
 } from './conversation.ts';
 export { defineApi } from './define-api.ts';
 export { errorWord, firstCode } from './error-code.ts';
+export { withExactAnswers } from './exact-answers.ts';
 export { readFinishReason, toConventionalFinish } from './finish-words.ts';
 export { fitMessages } from './media.ts';
 export { pairCallsWithResults, wireCallId } from './pairing.ts';
