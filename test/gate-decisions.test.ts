@@ -173,7 +173,9 @@ describe('observatory.gate.decisions counts a call once, as what it came to', ()
 
   test('a call that is made is one allow, also when its result is withheld', async () => {
     const client = new OneToolClient();
-    using gate = new PolicyGate({ policy: { s: ['fetch'] } });
+    const rules = [{ id: 'r', effect: 'allow', server: 's', tool: 'fetch' }];
+    const outputs = { s: { fetch: { echo: { doc_id: 'doc_id' } } } };
+    using gate = new PolicyGate({ policy: { version: 1, rules, outputs } });
     const gated = gateClient(client, gate, { server: 's', audit: auditWithout(undefined) });
     await gated.callTool({ name: 'fetch', arguments: ARGUMENTS });
     await assert.rejects(gated.callTool({ name: 'fetch', arguments: { doc_id: 'sp-002' } }));

@@ -21,7 +21,8 @@ const TOOLS = {
         },
       },
       { name: 'list', annotations: { readOnlyHint: true }, inputSchema: { type: 'object' } },
-      { name: 'broken', inputSchema: { type: 'object', properties: { a: { pattern: '(?=a)' } } } },
+      { name: 'broken', inputSchema: { type: 'object', properties: { a: { $ref: '#/nowhere' } } } },
+      { name: 'ahead', inputSchema: { type: 'object', properties: { a: { pattern: 'b(?=a)' } } } },
     ],
   },
 };
@@ -103,6 +104,7 @@ const CASES: readonly (readonly [what: string, rules: object[], found: string[]]
   ],
   ['any call of a destructive tool', [on('a')], ['warning destructive a']],
   ['a tool that cannot be called', [on('a', { tool: 'broken' })], ['warning barred a']],
+  ['a pattern left to the server', [on('a', { tool: 'ahead' })], ['warning unchecked_pattern a']],
   [
     'a schema that is wrong',
     [on('a', { args: { to: { maxLenght: 3 } } }), on('b', TO)],

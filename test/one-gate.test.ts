@@ -299,7 +299,7 @@ test('errors, results that break their type and untyped tools leave the same rec
       ['fail', 'call_decided', 'allowed'],
       ['fail', 'tool_error', 'output_is_error'],
       ['count', 'call_decided', 'allowed'],
-      ['count', 'withheld', 'output_contradicts_text'],
+      ['count', 'untrusted', 'output_contradicts_text'],
       ['made_up', 'call_decided', 'tool_unknown'],
     ],
   );
@@ -311,7 +311,7 @@ test('errors, results that break their type and untyped tools leave the same rec
   assert.deepEqual(blocked, [
     ['policy_gate send', false, 'allowed'],
     ['policy_gate fail', false, 'allowed'],
-    ['policy_gate count', true, 'output_contradicts_text'],
+    ['policy_gate count', false, 'allowed'],
     ['policy_gate made_up', true, 'tool_unknown'],
   ]);
 });

@@ -181,7 +181,7 @@ test('hostile schemas are refused: async, unknown dialects, other documents, exc
   const hostile: unknown[] = [
     { $async: true, type: 'object' },
     { properties: { a: { $async: true } } },
-    { $schema: 'http://json-schema.org/draft-04/schema#' },
+    { $schema: 'http://json-schema.org/draft-03/schema#' },
     { $schema: 7 },
     { $ref: 'http://localhost/other.json' },
     { $ref: '#/nowhere' },

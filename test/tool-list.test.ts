@@ -141,7 +141,8 @@ for (const sdk of ['v1', 'v2'] as const) {
       const answer = await gated.callTool({ name: 'honest', arguments: {} });
       assert.deepEqual((answer as { structuredContent: unknown }).structuredContent, { n: 1 });
       const started = performance.now();
-      await assert.rejects(gated.callTool({ name: 'trap', arguments: {} }), { code: 'POLICY_DENIED' });
+      const { _meta: marks } = (await gated.callTool({ name: 'trap', arguments: {} })) as { _meta: object };
+      assert.deepEqual(marks, { 'mcp-observatory.dev/untrusted': true }, 'it does not fit its type');
       assert.ok(performance.now() - started < 30_000, 'the SDK would compile the pattern of the server');
     } finally {
       await client.close();

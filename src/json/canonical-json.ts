@@ -42,11 +42,17 @@ export function sha256Hex(text: string): string {
 
 interface WellFormed {
   isWellFormed(): boolean;
+  toWellFormed(): string;
 }
 
 /** False when the text holds a lone surrogate, which no UTF-8 can carry. */
 export function isWellFormed(text: string): boolean {
   return (text as unknown as WellFormed).isWellFormed();
+}
+
+/** The text with U+FFFD for each lone surrogate; the same text where there is none. */
+export function toWellFormed(text: string): string {
+  return isWellFormed(text) ? text : (text as unknown as WellFormed).toWellFormed();
 }
 
 function write(value: unknown, depth: number, escapes: boolean): string {

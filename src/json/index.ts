@@ -10,8 +10,10 @@ export {
   hashableText,
   isWellFormed,
   sha256Hex,
+  toWellFormed,
 } from './canonical-json.ts';
 export { ABSENT, type Difference, differencesBetween, type Tolerance } from './difference.ts';
+export { isExactInteger, parseExactJson, pointed, withIntegers, writeIntegers } from './exact-integers.ts';
 export { KeptValues } from './kept-value.ts';
 export {
   countOf,

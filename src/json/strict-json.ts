@@ -7,6 +7,7 @@
  * JSONTestSuite; the scan below then only reads text that is known to be JSON.
  */
 import { isWellFormed } from './canonical-json.ts';
+import { parseExactJson } from './exact-integers.ts';
 
 /** Why a text was refused. */
 export type JsonProblem =
@@ -39,6 +40,8 @@ export interface JsonLimits {
   readonly maxDepth: number;
   /** Total of scalars, arrays and objects. */
   readonly maxValues: number;
+  /** Integers that no double holds: refused, or the text of their digits. @defaultValue 'refuse' */
+  readonly largeIntegers?: 'refuse' | 'text' | undefined;
 }
 
 /** Bounds for a plan: 64 KiB, 32 levels, 10,000 values. */
@@ -65,7 +68,7 @@ export function parseStrictJson(input: string | Uint8Array, limits: JsonLimits =
   }
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = limits.largeIntegers === 'text' ? parseExactJson(text) : JSON.parse(text);
   } catch (cause) {
     throw new StrictJsonError('not_json', 'The text is not exactly one JSON value', { cause });
   }
@@ -138,7 +141,7 @@ function scan(text: string, limits: JsonLimits): void {
       at += 1;
     } else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
       count();
-      at = checkNumber(text, at);
+      at = checkNumber(text, at, limits);
     } else if (code === 0x74 || code === 0x66 || code === 0x6e) {
       count();
       at += code === 0x66 ? 5 : 4;
@@ -184,7 +187,7 @@ function isPrototypeKey(key: string, parentKey: string | undefined): boolean {
 }
 
 /** Reads a number literal. Integers are checked on the literal, because `1E22` is a valid float. */
-function checkNumber(text: string, start: number): number {
+function checkNumber(text: string, start: number, { largeIntegers }: JsonLimits): number {
   let end = start + 1;
   let isInteger = true;
   for (; end < text.length; end += 1) {
@@ -195,7 +198,8 @@ function checkNumber(text: string, start: number): number {
   }
   if (isInteger && end - start < 16) return end;
   const number = Number(text.slice(start, end));
-  if (!Number.isFinite(number) || (isInteger && !Number.isSafeInteger(number))) {
+  const isLarge = isInteger && !Number.isSafeInteger(number) && largeIntegers !== 'text';
+  if (!Number.isFinite(number) || isLarge) {
     const literal = text.slice(start, Math.min(end, start + 40));
     throw new StrictJsonError('unsafe_number', `The number ${literal} cannot be held exactly`);
   }
@@ -229,7 +233,7 @@ function checkNode(
   } else if (typeof value === 'number') {
     // From 1e21 on, numbers print with an exponent and count as floats; below that it is a rounded integer.
     const isRounded = Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21;
-    if (!Number.isFinite(value) || isRounded) {
+    if (!Number.isFinite(value) || (isRounded && limits.largeIntegers !== 'text')) {
       throw new StrictJsonError('unsafe_number', `The number ${value} cannot be held exactly`);
     }
   } else if (typeof value === 'object' && value !== null) {

@@ -1,6 +1,7 @@
 /** One tool call: its time limits, the reading of its result, and how it ended. */
-import { isObject, type JsonObject, stringAt } from '../json/index.ts';
+import { isObject, type JsonObject, listOf, stringAt } from '../json/index.ts';
 import { Deadline } from './deadline.ts';
+import { normalResult } from './normal-result.ts';
 import { CONNECTION_LOST } from './request-watch.ts';
 import type { McpSession, RequestControls } from './session.ts';
 import type {
@@ -89,14 +90,13 @@ async function makeCall(
   return { ...outcome, durationMs: performance.now() - started };
 }
 
-function outcomeOf(raw: JsonObject): Outcome {
+function outcomeOf(sent: unknown): Outcome {
+  const raw = normalResult(sent);
   const result = readToolResult(raw);
-  if (typeof result === 'string') {
-    return { kind: 'invalid_output', message: result, violations: [result], raw };
-  }
   if (raw.isError === true) {
     const text = result.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
-    return { kind: 'tool_error', result, message: text || 'the tool reported an error without a text', raw };
+    const message = text.trim() === '' ? 'the tool reported an error without a text' : text;
+    return { kind: 'tool_error', result, message, raw };
   }
   return { kind: 'ok', result, raw };
 }
@@ -171,22 +171,13 @@ function report(options: ToolCallOptions, progress: ToolProgress): void {
 }
 
 /**
- * Reads the raw result of `tools/call`. A block of an unknown type, or one that lacks a required field, is kept as
- * `unknown`, so that one odd block does not lose the whole answer.
- *
- * @returns The result, or what is wrong with its form.
+ * Reads a result of `tools/call` in its {@link normalResult | one form}. A block of an unknown type, or one that lacks a
+ * required field, is kept as `unknown`, so that one odd block does not lose the whole answer.
  */
-export function readToolResult(raw: unknown): ToolResult | string {
-  if (!isObject(raw)) return `expected a result object, got ${raw === null ? 'null' : typeof raw}`;
+export function readToolResult(raw: JsonObject): ToolResult {
   const { content, structuredContent } = raw;
-  if (content === undefined && structuredContent === undefined) {
-    return 'the result has neither "content" nor "structuredContent"';
-  }
-  if (content !== undefined && !Array.isArray(content)) return '"content" of the result is not a list';
   return {
-    content: ((content ?? []) as unknown[]).map(
-      (block): ToolContent => readKnownBlock(block) ?? { type: 'unknown', block },
-    ),
+    content: listOf(content).map((block): ToolContent => readKnownBlock(block) ?? { type: 'unknown', block }),
     ...(structuredContent !== undefined && { structuredContent }),
     ...(isObject(raw._meta) && { meta: raw._meta }),
   };

@@ -3,7 +3,7 @@
  * is null, and its request then waits for its timeout; here such a member counts as absent.
  */
 import { stripVTControlCharacters } from 'node:util';
-import { isObject, type JsonObject } from '../json/index.ts';
+import { isObject, type JsonObject, parseExactJson } from '../json/index.ts';
 import type { JsonRpcMessage } from './session.ts';
 
 /** Levels of capabilities that are looked into. */
@@ -13,9 +13,9 @@ const OF_OBJECTS: ReadonlySet<string> = new Set(['experimental', 'extensions']);
 const IMPLEMENTATION_TEXTS = ['title', 'description', 'websiteUrl'];
 const NO_ANSWER = 'The server sent an answer that is neither a result nor an error of JSON-RPC.';
 const INTERNAL_ERROR = -32603;
-/** The members of a message that may be null in place of absent, and the sign of an answer to `initialize`. */
+/** Members that may be null in place of absent, the sign of an answer to `initialize`, and digits no double holds. */
 const MAY_NEED_REPAIR =
-  /"(?:error|result|params|_meta|id|data|progressToken)"\s{0,9}:\s{0,9}null|"protocolVersion"|"supportedVersions"/;
+  /"(?:error|result|params|_meta|id|data|progressToken)"\s{0,9}:\s{0,9}null|"protocolVersion"|"supportedVersions"|\d{16}/;
 /** A short text is read again whatever it holds. */
 const SHORT_TEXT = 2_048;
 
@@ -27,7 +27,7 @@ export function messagesIn(text: string): readonly JsonRpcMessage[] {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch {
     // The color of a log that the server wrote before.
     return text.includes('\u001b[')

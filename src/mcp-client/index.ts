@@ -16,6 +16,7 @@ export { Deadline, withOwnSignal } from './deadline.ts';
 export { SessionExpired } from './http-refusal.ts';
 export { type OpenLink, openLink, type ServerLink } from './link.ts';
 export { MESSAGE_KINDS, type MessageLimits } from './message-meter.ts';
+export { normalResult } from './normal-result.ts';
 export { type ConnectServersOptions, connectServers, ServerPool, type ServerTool } from './pool.ts';
 export { RequestsAtOnce } from './requests-at-once.ts';
 export { type McpSession, type RequestControls, requestToolCall, requestToolPage } from './session.ts';

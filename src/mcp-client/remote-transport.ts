@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { fetchWithinOrigin, importPeer, isDoneWithin, loadPeer, ObservatoryError } from '../base/index.ts';
+import { writeIntegers } from '../json/index.ts';
 import { AnswerBacklog } from './answer-backlog.ts';
 import { answersInTurn } from './answers-in-turn.ts';
 import type { RemoteServerConfig } from './config.ts';
@@ -50,7 +51,10 @@ export async function openRemoteTransport(
   const { StreamableHTTPClientTransport, SSEClientTransport } = await loadTransports(options.sdk);
   const owned = await createOwnedFetch();
   const backlog = new AnswerBacklog(options.onLost);
-  const send = answersInTurn(withHeaders(fetchWithinOrigin(owned.fetch), config.headers), backlog);
+  const send = answersInTurn(
+    withHeaders(sendIntegers(fetchWithinOrigin(owned.fetch)), config.headers),
+    backlog,
+  );
   let refusal: Response | undefined;
   let redirect: ObservatoryError | undefined;
   let established = false;
@@ -131,6 +135,20 @@ export async function openRemoteTransport(
       watch.close();
       await owned.close();
     },
+  };
+}
+
+/** Writes the integers of arguments that no double holds as numbers, in the body and in headers that repeat them. */
+function sendIntegers(send: typeof fetch): typeof fetch {
+  return async (input, init) => {
+    if (typeof init?.body !== 'string') return await send(input, init);
+    const body = writeIntegers(init.body);
+    if (body === init.body) return await send(input, init);
+    const headers = [...new Headers(init.headers)].map(([name, value]): [string, string] => [
+      name,
+      writeIntegers(value),
+    ]);
+    return await send(input, { ...init, body, headers });
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { importPeer, loadPeer, VERSION } from '../base/index.ts';
-import { type JsonObject, objectAt } from '../json/index.ts';
+import { type JsonObject, objectAt, withIntegers } from '../json/index.ts';
 import {
   answeredRequests,
   capabilitiesOf,
@@ -70,7 +70,11 @@ export async function openV1(transport: Transport, options: SessionOptions): Pro
     instructions: client.getInstructions(),
     listTools: (cursor, { signal }) => requestToolPage(client, cursor, signal),
     callTool: (tool, args, meta, controls) => {
-      const params = { name: tool.name, arguments: args, ...(meta && { _meta: meta }) };
+      const params = {
+        name: tool.name,
+        arguments: withIntegers(args, tool.inputSchema),
+        ...(meta && { _meta: meta }),
+      };
       return needsTask(tool)
         ? callAsTask(request, params, controls)
         : request('tools/call', params, controls);

@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { importPeer, loadPeer, VERSION } from '../base/index.ts';
-import type { JsonObject } from '../json/index.ts';
+import { type JsonObject, withIntegers } from '../json/index.ts';
 import {
   ANY_RESULT,
   answeredRequests,
@@ -62,7 +62,11 @@ export async function openV2(transport: Transport, options: SessionOptions): Pro
     listTools: (cursor, { signal }) => requestToolPage(client, cursor, signal),
     callTool: async (tool, args, meta, controls) =>
       (await client.callTool(
-        { name: tool.name, arguments: { ...args }, ...(meta && { _meta: meta as never }) },
+        {
+          name: tool.name,
+          arguments: { ...withIntegers(args, tool.inputSchema) },
+          ...(meta && { _meta: meta as never }),
+        },
         // The input schema says which arguments to mirror. The output schema is left out: it is checked in call.ts, where
         // a mismatch is an outcome.
         {

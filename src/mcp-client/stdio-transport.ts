@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { diag } from '@opentelemetry/api';
 import { isDoneWithin, ObservatoryError } from '../base/index.ts';
+import { writeIntegers } from '../json/index.ts';
 import { AnswerBacklog } from './answer-backlog.ts';
 import type { StdioServerConfig } from './config.ts';
 import { messagesIn } from './envelope.ts';
@@ -120,7 +121,7 @@ export class StdioTransport implements Transport {
     if (!stdin || this.#ending !== undefined || !stdin.writable) {
       return Promise.reject(new Error(`Server "${this.#config.name}" is not running.`));
     }
-    const line = `${JSON.stringify(message)}\n`;
+    const line = `${writeIntegers(JSON.stringify(message))}\n`;
     const taken = message.method === undefined ? this.#backlog.add(line.length) : undefined;
     const queued = stdin.writableLength;
     if (taken === undefined && queued > 0 && queued + line.length > MAX_QUEUED_BYTES) {

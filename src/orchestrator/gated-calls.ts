@@ -2,6 +2,7 @@
 import { ObservatoryError } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import {
+  normalResult,
   readToolResult,
   type ServerPool,
   type ServerTool,
@@ -94,7 +95,7 @@ export class GatedCalls {
       if (!(error instanceof PolicyDeniedError)) throw error;
       const why = `(${error.reasonCode}): ${error.reason}`;
       if (made.outcome === undefined) return { kind: 'denied', message: `Not allowed ${why}`, durationMs: 0 };
-      const message = `The call was made, but its result is withheld ${why}`;
+      const message = `The call was made and took effect; do not make it again. Its result is withheld ${why}`;
       return { kind: 'denied', message, durationMs: made.outcome.durationMs };
     }
   }
@@ -141,10 +142,9 @@ function key(server: string, tool: string): string {
 }
 
 /** The outcome with what the gate made of its result. */
-function withResult(outcome: ToolCallOutcome | undefined, raw: unknown): GatedOutcome {
+function withResult(outcome: ToolCallOutcome | undefined, guarded: unknown): GatedOutcome {
+  const raw = normalResult(guarded);
   const result = readToolResult(raw);
-  if (outcome === undefined || !('result' in outcome) || typeof result === 'string') {
-    return { kind: 'denied', message: 'The result cannot be read', durationMs: outcome?.durationMs ?? 0 };
-  }
-  return { ...outcome, result, raw: raw as JsonObject };
+  if (outcome !== undefined && 'result' in outcome) return { ...outcome, result, raw };
+  return { kind: 'ok', result, raw, durationMs: outcome?.durationMs ?? 0 };
 }

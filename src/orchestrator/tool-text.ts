@@ -1,6 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ownTurn } from '../base/index.ts';
-import { canonicalJson, type JsonObject, parseBoundedContainer, toJsonText } from '../json/index.ts';
+import {
+  canonicalJson,
+  isObject,
+  type JsonObject,
+  parseBoundedContainer,
+  parseOrKeep,
+  toJsonText,
+} from '../json/index.ts';
 import type { ToolCallOutcome, ToolContent, ToolResult } from '../mcp-client/index.ts';
 import { isUntrusted } from '../policy/index.ts';
 import type { FailureKind } from './backtrack.ts';
@@ -40,31 +47,39 @@ export function showResult(result: ToolResult): ShownResult {
     if (text !== undefined) texts.push(text);
   }
   const { structuredContent } = result;
-  if (structuredContent !== undefined && !says(texts.join('\n'), structuredContent)) {
+  if (structuredContent !== undefined && !says(texts, structuredContent)) {
     texts.push(toJsonText(structuredContent) ?? TOO_DEEP);
   }
   if (isUntrusted(result.meta) && texts.length + images.length > 0) texts.unshift(UNTRUSTED_NOTICE);
   return { text: texts.join('\n'), images, links };
 }
 
-/** Whether a text holds a structure: as JSON, or each of its values as a word. */
-function says(text: string, structure: unknown): boolean {
+/** Whether texts hold a structure: as JSON, all of it or the one member it has, or each of its values as a word. */
+function says(texts: readonly string[], structure: unknown): boolean {
+  const text = texts.join('\n');
   if (text === '' || text.length > MAX_SEARCHED_TEXT) return false;
-  if (isSameJson(text, structure)) return true;
-  const queue: unknown[] = [structure];
+  const [only, ...others] = Object.values(isObject(structure) ? structure : {});
+  const isOne = isObject(structure) && only !== undefined && others.length === 0;
+  for (const whole of isOne ? [structure, only] : [structure]) {
+    if (isSameJson(text, whole)) return true;
+    // Python's FastMCP writes a text for each element of a list.
+    const isEach = Array.isArray(whole) && texts.length > 1 && texts.length === whole.length;
+    if (isEach && whole.every((item: unknown, at) => isSameJson(texts[at] ?? '', item))) return true;
+  }
+  const queue: (readonly [value: unknown, key: string])[] = [[structure, '']];
   let work = 0;
-  for (let index = 0; index < queue.length; index += 1) {
-    const value = queue[index];
+  for (const [value, key] of queue) {
     if (typeof value === 'object' && value !== null) {
-      for (const item of Object.values(value)) queue.push(item);
+      for (const [name, item] of Object.entries(value)) queue.push([item, Array.isArray(value) ? key : name]);
       continue;
     }
-    // That something is true, false or nothing is not to be seen from a word.
-    if (typeof value !== 'string' && typeof value !== 'number') return false;
-    if (value === '' || value === text) continue;
-    const word = String(value);
-    work += searchWork(text, word);
-    if (work > MAX_SEARCH || !holdsWord(text, word)) return false;
+    if (value === '' || value === null || value === text) continue;
+    // That something is true or false is only to be seen beside its name.
+    const words = typeof value === 'boolean' ? [key, String(value)] : [String(value)];
+    for (const word of words) {
+      work += searchWork(text, word);
+      if (work > MAX_SEARCH || !holdsWord(text, word)) return false;
+    }
   }
   return true;
 }
@@ -72,11 +87,24 @@ function says(text: string, structure: unknown): boolean {
 function isSameJson(text: string, structure: unknown): boolean {
   try {
     const parsed = parseBoundedContainer(text);
-    return parsed === undefined ? text === toJsonText(structure) : isDeepStrictEqual(parsed, structure);
+    if (parsed !== undefined) return isDeepStrictEqual(parsed, structure);
+    return (
+      text === structure ||
+      (!isContainer(structure) &&
+        text.length <= MAX_SCALAR &&
+        isDeepStrictEqual(parseOrKeep(text), structure))
+    );
   } catch {
     // Nested too deep to be compared.
     return false;
   }
+}
+
+/** Characters of a number or literal. */
+const MAX_SCALAR = 400;
+
+function isContainer(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
 }
 
 function textOfBlock(block: ToolContent): string | undefined {
@@ -200,7 +228,11 @@ export async function endingOf(outcome: GatedOutcome): Promise<Ending> {
   const { text, images, links, value } = await read(outcome.result);
   // A result that breaks its schema looks like a good one: what is wrong with it has to be said.
   const isBroken = outcome.kind === 'invalid_output' && text !== outcome.message;
-  const shown = isBroken ? `${outcome.message}\nThe result was: ${text}` : text || outcome.message;
+  const shown = isBroken
+    ? `${outcome.message}\nThe result was: ${text}`
+    : text.trim() === ''
+      ? outcome.message
+      : text;
   return { ...failed, value, text: shown, images, links };
 }
 

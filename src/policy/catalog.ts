@@ -32,6 +32,9 @@ export interface ToolChecks {
   readonly input: CompiledSchema;
   readonly output: CompiledSchema | undefined;
   readonly declared: DeclaredArguments;
+  /** Patterns of its schemas that no engine here can run: the server checks them. */
+  readonly unchecked: readonly string[];
+  readonly strictFormats: boolean;
   /** True when the schema declares an argument of this name, by `properties` or a pattern of `patternProperties`. */
   declares(name: string, budget: StepBudget): boolean;
 }
@@ -47,6 +50,8 @@ export interface ToolCatalogOptions {
   readonly isNamed?: ((server: string, name: string) => boolean) | undefined;
   /** Keys of `_meta` that belong to the pinned definition. @defaultValue none */
   readonly metaKeys?: readonly string[] | undefined;
+  /** Whether `format` is checked; without it formats are annotations, as JSON Schema 2020-12 has it. @defaultValue false */
+  readonly strictFormats?: (() => boolean) | undefined;
 }
 
 /** A tool as it was listed. It is admitted when it is first looked at: most tools of a server never are. */
@@ -246,8 +251,10 @@ export class ToolCatalog {
   /** Compiles the schemas of an identified tool, which is barred if they cannot be compiled. */
   *#check(listed: Listed): Steps<void> {
     const { tool } = listed;
-    if (tool === undefined || tool.barred !== undefined || tool.checks !== undefined) return;
-    const checked = yield* withChecks(tool);
+    const strictFormats = this.#options.strictFormats?.() === true;
+    if (tool === undefined || tool.barred !== undefined) return;
+    if (tool.checks?.strictFormats === strictFormats) return;
+    const checked = yield* withChecks(tool, strictFormats);
     // Who needed the tool meanwhile has the same checks.
     if (listed.tool === tool) listed.tool = checked;
   }
@@ -289,9 +296,9 @@ function isSameNames(before: Listing, after: Listing): boolean {
 }
 
 /** The tool with its schemas compiled, or barred because they cannot be. */
-function* withChecks(tool: CatalogTool): Steps<CatalogTool> {
+function* withChecks(tool: CatalogTool, strictFormats: boolean): Steps<CatalogTool> {
   try {
-    return { ...tool, checks: yield* compileChecks(tool.definition) };
+    return { ...tool, checks: yield* compileChecks(tool.definition, strictFormats) };
   } catch (error) {
     if (!(error instanceof SchemaRefusedError)) throw error;
     return { ...tool, barred: refusal('tool_schema_refused', error.message) };
@@ -302,20 +309,22 @@ function duplicate(tool: CatalogTool, other: string): CatalogTool {
   return { ...tool, barred: refusal('tool_duplicate', `The name '${tool.name}' is also used by ${other}`) };
 }
 
-function* compileChecks(definition: ToolDefinition): Steps<ToolChecks> {
-  const input = yield* compileSteps(definition.inputSchema);
+function* compileChecks(definition: ToolDefinition, strictFormats: boolean): Steps<ToolChecks> {
+  const options = { checksFormats: strictFormats, leavesPatterns: true };
+  const input = yield* compileSteps(definition.inputSchema, options);
   const { outputSchema } = definition;
   if (outputSchema === false)
     throw new SchemaRefusedError("'outputSchema' is false, so no result would fit it");
-  const output = outputSchema === undefined ? undefined : yield* compileSteps(outputSchema);
+  const output = outputSchema === undefined ? undefined : yield* compileSteps(outputSchema, options);
   const declared = declaredArguments(definition.inputSchema);
   const { names, patterns } = declared;
   const patternProperties = Object.fromEntries(patterns.map((pattern) => [pattern, true]));
   const known =
     patterns.length === 0
       ? undefined
-      : yield* compileSteps({ patternProperties, additionalProperties: false });
+      : yield* compileSteps({ patternProperties, additionalProperties: false }, options);
   const declares: ToolChecks['declares'] = (name, budget) =>
     names.has(name) || known?.check({ [name]: true }, budget).valid === true;
-  return { input, output, declared, declares };
+  const unchecked = [...input.unchecked, ...(output?.unchecked ?? [])];
+  return { input, output, declared, declares, unchecked, strictFormats };
 }

@@ -54,18 +54,18 @@ export class PolicyGate {
     this.#options = checked(options);
     if ((options.maxEvidenceRisk ?? 1) < 1) void warmEvidence();
     this.#contracts = new OutputContracts(options.outputTypes);
-    const pins = options.pins ?? new PinStore({ trustFirstUse: true });
+    const { pins = new PinStore({ trustFirstUse: true }), reloadIntervalMs: interval = 0 } = options;
     this.#barred = new BarredTools(pins);
     this.#catalog = new ToolCatalog({
       pins,
       competes: (server, tool) => this.#competes(server, tool),
       isNamed: (server, name) => this.#source.policy?.names(server, name) === true,
       metaKeys: options.metaKeys,
+      strictFormats: () => this.#source.policy?.document.strict_formats === true,
     });
     this.#source = new PolicySource(options.policy ?? policyPath(undefined, process.env));
     for (const [server, { tools }] of Object.entries(options.tools ?? {})) this.setTools(server, tools);
     this.#report();
-    const interval = options.reloadIntervalMs ?? 0;
     if (interval > 0) {
       this.#source.watch(interval, (outcome) => {
         this.#report();

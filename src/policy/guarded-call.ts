@@ -58,10 +58,10 @@ const CALL = { server: required(kinds.string), tool: required(kinds.string) };
 /** A call that was made and whose result may be handed on. */
 export interface GuardedResult {
   readonly decision: Decision;
-  /** Not accepted for a result with `isError`, and in shadow mode. */
+  /** Not accepted for a result with `isError`, for one that does not fit its server's type, and in shadow mode. */
   readonly verdict: OutputVerdict;
   /**
-   * The `CallToolResult`. That of an untyped tool, or with `isError`, is cut to size and marked untrusted in its
+   * The `CallToolResult`. That of an untyped tool, with `isError`, or that does not fit its server's type is cut to size and marked untrusted in its
    * `_meta`; the policy's `redact` says whether it loses its secrets (by default), or those of typed tools do too.
    */
   readonly result: unknown;
@@ -70,7 +70,7 @@ export interface GuardedResult {
 }
 
 /** What is recorded of a call that was made. */
-type Outcome = 'accepted' | 'tool_error' | 'withheld' | 'failed';
+type Outcome = 'accepted' | 'untrusted' | 'tool_error' | 'withheld' | 'failed';
 
 /** Longest tool name on a span. A planner can ask for a tool of any name. */
 const MAX_NAME = 256;
@@ -119,9 +119,9 @@ export async function guardedCall(
     const reason_code = verdict.accepted ? 'output_accepted' : verdict.reasonCode;
     const isError = reason_code === 'output_is_error';
     const kept = await options.audit?.keep(() => ({ data: { result: raw } }));
-    finish(verdict.accepted ? 'accepted' : isError ? 'tool_error' : 'withheld', { reason_code }, kept);
+    finish(outcomeOf(verdict), { reason_code }, kept);
     if (isError) setFailed(span, reason_code);
-    else if (!verdict.accepted && isWithheld(decision, verdict.reasonCode)) {
+    else if (!verdict.accepted && isWithheld(decision, verdict)) {
       addGateEvent(span, 'stop', reason_code);
       setFallback(span, 'template');
       span.setAttribute(attributeOf('policy_reason'), reason_code);
@@ -143,9 +143,16 @@ async function judge(
   return await takeInSlices(judgeOutput(raw, call.args, contract));
 }
 
-/** Shadow mode hands on what fails its type, not what is no tool result at all. */
-function isWithheld(decision: Decision, reason: ReasonCode): boolean {
-  return decision.enforcement === 'enforced' || reason === 'output_malformed';
+function outcomeOf(verdict: OutputVerdict): Outcome {
+  if (verdict.accepted) return 'accepted';
+  if (verdict.isHandedOn === true) return 'untrusted';
+  return verdict.reasonCode === 'output_is_error' ? 'tool_error' : 'withheld';
+}
+
+/** Shadow mode hands on what fails its type, not an answer that is no object at all. */
+function isWithheld(decision: Decision, verdict: OutputVerdict & { readonly accepted: false }): boolean {
+  if (verdict.isHandedOn === true) return false;
+  return decision.enforcement === 'enforced' || verdict.reasonCode === 'output_malformed';
 }
 
 /** Secrets are redacted here and nowhere else, after the size was checked, where the policy says so. */
@@ -169,6 +176,7 @@ export function isRedacted(verdict: OutputVerdict, redact: Redact = 'untyped'): 
 /** Whether the tool has an output type and did not report an error. In shadow mode the result need not fit the type. */
 function isVouchedFor(verdict: OutputVerdict): boolean {
   if (verdict.accepted) return verdict.isTyped;
+  if (verdict.isHandedOn === true) return false;
   return verdict.reasonCode !== 'output_is_error' && verdict.reasonCode !== 'output_untyped';
 }
 

@@ -12,6 +12,7 @@
  * - `path_as_text`: a pattern for paths that the same file under another path gets around.
  * - `destructive`: any call of a tool is allowed that its server calls destructive.
  * - `barred`: a tool that a rule allows cannot be called, because of its definition.
+ * - `unchecked_pattern`: a pattern of a tool's schema that is not checked before the call.
  * - `shadow`: the policy records decisions and enforces none.
  */
 export type LintCode =
@@ -28,6 +29,7 @@ export type LintCode =
   | 'path_as_text'
   | 'destructive'
   | 'barred'
+  | 'unchecked_pattern'
   | 'shadow';
 
 export interface LintFinding {

@@ -37,6 +37,7 @@ class Lint {
     this.#loaded = loaded;
     if (tools === undefined) return;
     this.#catalog = new ToolCatalog({
+      strictFormats: () => loaded.document.strict_formats === true,
       competes: (server, tool) =>
         loaded.document.duplicate_names !== 'allow' &&
         loaded.document.rules.some((rule) => rule.server === server && [rule.tool].flat().includes(tool)),
@@ -146,11 +147,16 @@ class Lint {
     for (const name of tools) {
       const tool = this.#catalog?.find(server, name);
       if (tool === undefined) continue;
-      const { barred, definition } = tool;
+      const { barred, definition, checks } = tool;
       if (barred !== undefined) {
         const message = `Rule '${id}': ${server}/${name} is barred (${barred.reasonCode}): ${barred.message}`;
         this.#warn('barred', [id], message);
         continue;
+      }
+      if (checks !== undefined && checks.unchecked.length > 0) {
+        const patterns = checks.unchecked.map((pattern) => JSON.stringify(pattern.slice(0, 80))).join(', ');
+        const message = `Rule '${id}': ${server}/${name} has patterns that only its server checks: ${patterns}`;
+        this.#warn('unchecked_pattern', [id], message);
       }
       const { required: byTool } = definition.inputSchema as { required?: unknown };
       const given = new Set([...required, ...(Array.isArray(byTool) ? byTool : [])]);

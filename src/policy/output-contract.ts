@@ -8,7 +8,7 @@ import { type CompiledSchema, compileSteps, isObject, type SchemaVerdict } from 
 import type { CallableTool } from '../mcp-client/index.ts';
 import type { CatalogTool } from './catalog.ts';
 import type { Policy } from './policy.ts';
-import { compileRuleSchema, type Redact } from './policy-file.ts';
+import { compileRuleSchema, type OutputDocument, type Redact } from './policy-file.ts';
 import { declaredArguments } from './tool-definition.ts';
 
 /** One check of a structure. */
@@ -22,6 +22,8 @@ export interface OutputContract {
   readonly declared: { readonly names: ReadonlySet<string>; readonly isOpen: boolean } | undefined;
   /** Result property -> argument whose value it must repeat. */
   readonly echo: Readonly<Record<string, string>>;
+  /** Whether the operator asked for what is checked: a result that does not fit is withheld, else marked untrusted. */
+  readonly isDemanded: boolean;
   /** Largest result in bytes of JSON. */
   readonly maxBytes: number;
   /** Whether secrets are taken out of the results. Nothing else of a result that passes is ever changed. */
@@ -85,7 +87,7 @@ export async function structureProblem(
   if (structure === undefined) return 'the tool declares an outputSchema and returned no structuredContent';
   let schema: CompiledSchema;
   try {
-    schema = await takeInSlices(compileSteps(outputSchema, { checksFormats: false }));
+    schema = await takeInSlices(compileSteps(outputSchema, { checksFormats: false, leavesPatterns: true }));
   } catch (error) {
     diag.warn(
       `mcp-observatory: the outputSchema of "${name}" cannot be checked: ${(error as Error).message}`,
@@ -104,6 +106,7 @@ function requestContract(policy: Policy | undefined): OutputContract {
     checks: [],
     declared: undefined,
     echo: {},
+    isDemanded: false,
     maxBytes: limits?.output_bytes ?? DEFAULT_MAX_BYTES,
     text: 'ignore',
     redact,
@@ -130,10 +133,16 @@ function outputContract(
     checks,
     declared: schema === undefined ? undefined : declaredProperties(schema),
     echo: rules?.echo ?? commonIds(inputSchema, schema),
+    isDemanded: type !== undefined || untyped === 'deny' || isDemanding(rules),
     maxBytes: rules?.max_bytes ?? policy?.document.limits?.output_bytes ?? DEFAULT_MAX_BYTES,
     redact: rules?.redact ?? policy?.document.redact ?? 'untyped',
     text: rules?.text ?? 'match',
   };
+}
+
+/** Whether the policy itself says how the results of a tool have to be. */
+function isDemanding({ schema, echo, text, max_bytes }: OutputDocument = {}): boolean {
+  return schema !== undefined || echo !== undefined || max_bytes !== undefined || text === 'match';
 }
 
 /** A server may name its tool `toString`: only own members count. */

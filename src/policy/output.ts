@@ -1,13 +1,15 @@
 /**
  * G4: the result of a call is checked before anyone sees it. What a server sends back is as untrusted as what a planner
  * asks for: `isError`, the output schema, the size, the echo of ids, and the agreement of text and structure are all
- * checked. A typed result that fails is withheld. Results no type vouches for are cut to size and marked untrusted.
+ * checked. The call has been made, so its result is handed on: one that no type vouches for, or that does not fit its
+ * server's type, is cut to size and marked untrusted. It is withheld where it does not fit what the operator asked for.
  */
 import type { Steps } from '../base/index.ts';
 import {
   canonicalJson,
   checkJsonValue,
   isObject,
+  type JsonLimits,
   type JsonObject,
   parseStrictJson,
   payForParse,
@@ -16,6 +18,7 @@ import {
   StepsExceededError,
   StrictJsonError,
 } from '../json/index.ts';
+import { normalResult } from '../mcp-client/index.ts';
 import { DEFAULT_MAX_BYTES, type OutputContract } from './output-contract.ts';
 import type { ReasonCode } from './reasons/index.ts';
 import { untrustedResult } from './untrusted-result.ts';
@@ -28,7 +31,13 @@ export type OutputVerdict =
       /** False for a tool without an output type: the value is what the server sent, and nothing vouches for it. */
       readonly isTyped: boolean;
     }
-  | { readonly accepted: false; readonly reasonCode: ReasonCode; readonly message: string };
+  | {
+      readonly accepted: false;
+      readonly reasonCode: ReasonCode;
+      readonly message: string;
+      /** The result does not fit the type that its server gave, and is handed on all the same, marked untrusted. */
+      readonly isHandedOn?: true | undefined;
+    };
 
 export interface JudgedOutput {
   readonly verdict: OutputVerdict;
@@ -42,30 +51,25 @@ export interface JudgedOutput {
  * @param contract what was known of the tool's results when the call was decided; undefined refuses every result.
  */
 export function* judgeOutput(
-  raw: unknown,
+  sent: unknown,
   args: JsonObject,
   contract: OutputContract | undefined,
 ): Steps<JudgedOutput> {
   const maxBytes = contract?.maxBytes ?? DEFAULT_MAX_BYTES;
-  const refuse = (reasonCode: ReasonCode, message: string, result = raw): JudgedOutput => ({
-    verdict: { accepted: false, reasonCode, message },
-    result,
-  });
-  if (!isObject(raw)) return refuse('output_malformed', 'The result is not an object');
-  const { isError } = raw;
-  if (isError !== undefined && typeof isError !== 'boolean') {
-    return refuse('output_malformed', "'isError' is not a boolean");
-  }
-  if (isError === true) {
-    return refuse('output_is_error', 'The tool reported an error', untrustedResult(raw, maxBytes));
+  const raw = normalResult(sent);
+  yield;
+  if (raw.isError === true) {
+    const verdict = refuse('output_is_error', 'The tool reported an error');
+    return { verdict, result: untrustedResult(raw, maxBytes) };
   }
   if (contract === undefined) {
-    const result = untrustedResult(raw, maxBytes);
-    return refuse('output_untyped', 'The tool has no output type', result);
+    const verdict = refuse('output_untyped', 'The tool has no output type');
+    return { verdict, result: untrustedResult(raw, maxBytes) };
   }
-  if (contract.checks.length > 0) return { verdict: yield* checkTyped(raw, args, contract), result: raw };
-  if (raw.structuredContent === undefined && !Array.isArray(raw.content)) {
-    return refuse('output_malformed', 'The result has neither structuredContent nor content');
+  if (contract.checks.length > 0) {
+    const verdict = yield* checkTyped(raw, args, contract);
+    if (verdict.accepted || contract.isDemanded) return { verdict, result: raw };
+    return { verdict: { ...verdict, isHandedOn: true }, result: untrustedResult(raw, maxBytes) };
   }
   const result = untrustedResult(raw, maxBytes);
   return { verdict: { accepted: true, value: outputValue(result), isTyped: false }, result };
@@ -185,7 +189,12 @@ function* checkParts(content: readonly unknown[], structure: Structure): Steps<R
 const ACKNOWLEDGEMENT = /^(?:ok|okay|done|success|successful|succeeded)[.!]?$/i;
 
 /** The size of the whole result has been checked before. */
-const TEXT_LIMITS = { maxBytes: Number.MAX_SAFE_INTEGER, maxDepth: 64, maxValues: 1_000_000 };
+const TEXT_LIMITS: JsonLimits = {
+  maxBytes: Number.MAX_SAFE_INTEGER,
+  maxDepth: 64,
+  maxValues: 1_000_000,
+  largeIntegers: 'text',
+};
 
 /**
  * A structure that the parts of the content are compared with. What that takes is computed once, when first needed, and

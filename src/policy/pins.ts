@@ -20,7 +20,12 @@ const MAX_FIRST_USES = 100_000;
 const HASH = /^[0-9a-f]{64}$/;
 
 /** A pin file holds whole definitions: 64 MiB, 10,000,000 values. */
-const PIN_LIMITS: JsonLimits = { ...FILE_LIMITS, maxBytes: 67_108_864, maxValues: 10_000_000 };
+const PIN_LIMITS: JsonLimits = {
+  ...FILE_LIMITS,
+  maxBytes: 67_108_864,
+  maxValues: 10_000_000,
+  largeIntegers: 'text',
+};
 
 interface Pin {
   readonly hash: string;

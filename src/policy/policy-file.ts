@@ -35,6 +35,8 @@ export interface PolicyDocument {
   readonly untyped?: Untyped | undefined;
   /** Whose results lose their secrets before they are handed on. Default: `untyped`. */
   readonly redact?: Redact | undefined;
+  /** Whether the `format` of tools' schemas is checked. Default: false, it is an annotation. */
+  readonly strict_formats?: boolean | undefined;
   readonly rules: readonly RuleDocument[];
   readonly budgets?: BudgetDocument | undefined;
   readonly limits?: LimitsDocument | undefined;

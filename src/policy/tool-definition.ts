@@ -4,8 +4,10 @@ import {
   canonicalJson,
   checkJsonValue,
   isObject,
+  type JsonLimits,
   type JsonObject,
   objectOf,
+  pointed,
   StrictJsonError,
   sha256Hex,
 } from '../json/index.ts';
@@ -15,7 +17,13 @@ import type { ToolDefinition } from '../mcp-client/index.ts';
 export type ToolsByServer = Readonly<Record<string, { readonly tools: readonly ToolDefinition[] }>>;
 
 /** One definition may be 1 MiB, 64 levels deep. */
-const DEFINITION_LIMITS = { maxBytes: 1_048_576, maxDepth: 64, maxValues: 100_000 };
+const DEFINITION_LIMITS: JsonLimits = {
+  maxBytes: 1_048_576,
+  maxDepth: 64,
+  maxValues: 100_000,
+  // Generators write the bounds of 64-bit integers, which a reader before this one may have rounded.
+  largeIntegers: 'text',
+};
 
 /**
  * Why a definition is not one MCP allows, or undefined. MCP's `Tool` wants `inputSchema.type` "object" and an object
@@ -102,7 +110,7 @@ export function declaredArguments(schema: unknown): DeclaredArguments {
     }
     for (const key of ['if', 'then', 'else']) visit(node[key]);
     Object.values(objectOf(node.dependentSchemas)).forEach(visit);
-    if (typeof node.$ref === 'string') visit(resolvePointer(schema, node.$ref));
+    if (typeof node.$ref === 'string') visit(pointed(schema, node.$ref));
   };
   visit(schema);
   return { names, patterns, isExplicit };
@@ -126,16 +134,4 @@ export function propertyNamesIn(schema: unknown): ReadonlySet<string> {
     propertyNames.set(key, names);
   }
   return names;
-}
-
-function resolvePointer(root: unknown, ref: string): unknown {
-  if (ref === '#') return root;
-  if (!ref.startsWith('#/')) return undefined;
-  let node = root;
-  for (const part of ref.slice(2).split('/')) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) return undefined;
-    node = (node as Record<string, unknown>)[key];
-  }
-  return node;
 }

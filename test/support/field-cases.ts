@@ -214,7 +214,6 @@ export const FIELD_SCRIPTS: readonly FieldScript[] = [
       {
         null: wants(/\[\[true,"GOT \{\}"\]\]/),
         double_encoded: wants(/\[\[true,"GOT \{\\"id\\":1\}"\]\]/),
-        big_int: wants(/GOT \{\\"id\\":"?1234567890123456789"?\}/),
         finish_length_empty: wants(/\[\[false,null\]\]/),
         finish_length_cut: wants(/\[\[false,null\]\]/),
         finish_length_whole: wants(/\[\[false,null\]\]/),

@@ -16,7 +16,7 @@ const OUTPUTS: readonly (readonly [string, string, unknown, string])[] = [
   ['acknowledged', 'fetch_sharepoint_doc', { structuredContent: DOC, content: part('ok') }, 'allow'],
   ['no_structure', 'fetch_sharepoint_doc', { content: part('hi'), isError: false }, 'output_missing'],
   ['error', 'fetch_sharepoint_doc', { structuredContent: DOC, isError: true }, 'output_is_error'],
-  ['error_as_number', 'fetch_sharepoint_doc', { structuredContent: DOC, isError: 1 }, 'output_malformed'],
+  ['error_as_number', 'fetch_sharepoint_doc', { structuredContent: DOC, isError: 1 }, 'output_is_error'],
   ['missing_field', 'fetch_sharepoint_doc', { structuredContent: { doc_id: 'sp-001' } }, 'output_invalid'],
   [
     'wrong_type',
@@ -55,7 +55,7 @@ const OUTPUTS: readonly (readonly [string, string, unknown, string])[] = [
     'output_too_large',
   ],
   ['untyped_tool', 'search_sharepoint', { structuredContent: DOC }, 'output_untyped'],
-  ['not_a_result', 'fetch_sharepoint_doc', 'hello', 'output_malformed'],
+  ['not_a_result', 'fetch_sharepoint_doc', 'hello', 'output_missing'],
 ];
 
 /** G4. */

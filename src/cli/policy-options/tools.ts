@@ -39,6 +39,7 @@ export function readToolsFile(path: string): ToolsByServer {
   try {
     value = parseStrictJson(readFileSync(path), {
       ...FILE_LIMITS,
+      largeIntegers: 'text',
       maxBytes: 64 * 1024 * 1024,
       maxValues: 10_000_000,
     });

@@ -20,6 +20,8 @@ export interface ApplicatorContext {
 /** A compiled pattern. As with nodes, `matches` is set after the object is known to others. */
 export interface SchemaPattern {
   matches: PatternTest;
+  /** It cannot be run: it may match any name, and nothing follows from that. */
+  isUnchecked?: boolean;
 }
 
 type Applicator = (schema: JsonObject, context: ApplicatorContext) => Validate | undefined;
@@ -145,6 +147,7 @@ function members(schema: JsonObject, context: ApplicatorContext): Validate {
       for (const pattern of patterns) {
         if (!pattern.name.matches(key, run.budget)) continue;
         isKnown = true;
+        if (pattern.name.isUnchecked === true) continue;
         if (!pattern.node.validate(member, run, undefined)) return run.under(key);
       }
       if (!isKnown && further !== undefined) {
@@ -170,7 +173,8 @@ function propertyNames(schema: JsonObject, { node }: ApplicatorContext): Validat
 
 /** `prefixItems` and `items`; in older drafts an array of `items` and `additionalItems`. */
 function items(schema: JsonObject, context: ApplicatorContext): Validate {
-  const isOld = !context.isLatest && Array.isArray(schema.items);
+  // Also in 2020-12, where it means nothing else: many tools write it without a `$schema`.
+  const isOld = Array.isArray(schema.items);
   const prefixKeyword = isOld ? 'items' : 'prefixItems';
   const hasPrefix = (isOld || context.isLatest) && schema[prefixKeyword] !== undefined;
   // Unlike `allOf`, the array of older drafts may be empty.

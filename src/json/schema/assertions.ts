@@ -1,6 +1,7 @@
 /** Keywords that look at one value by itself. */
 import { canonicalJson } from '../canonical-json.ts';
-import { isObject } from '../lenient-json.ts';
+import { isExactInteger } from '../exact-integers.ts';
+import { isObject, type JsonObject } from '../lenient-json.ts';
 import { NUMBER_FORMATS, TEXT_FORMATS } from './formats.ts';
 import { compilePattern } from './patterns.ts';
 import { SchemaRefusedError, shown } from './refused.ts';
@@ -15,6 +16,10 @@ export interface AssertionContext {
   readonly isStrict: boolean;
   /** The schema's `nullable`, of OpenAPI: null fits every type beside it. */
   readonly isNullable: boolean;
+  /** The schema the keyword stands in. */
+  readonly schema: JsonObject;
+  /** Notes a pattern that cannot be checked; undefined where one refuses the schema. */
+  readonly unchecked?: ((pattern: string) => void) | undefined;
 }
 
 /** Compiles one keyword; undefined when it asserts nothing. */
@@ -22,8 +27,8 @@ type Assertion = (value: unknown, keyword: string, context: AssertionContext) =>
 
 const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   string: (value) => typeof value === 'string',
-  number: (value) => typeof value === 'number' && Number.isFinite(value),
-  integer: (value) => Number.isInteger(value),
+  number: (value) => (typeof value === 'number' && Number.isFinite(value)) || isExactInteger(value),
+  integer: (value) => Number.isInteger(value) || isExactInteger(value),
   boolean: (value) => typeof value === 'boolean',
   null: (value) => value === null,
   array: Array.isArray,
@@ -89,12 +94,56 @@ function uniqueItems(given: unknown, keyword: string): Validate | undefined {
 }
 
 /** A bound on a number. */
-function bound(isIn: (value: number, limit: number) => boolean, sign: string): Assertion {
+function bound(isIn: (value: Comparable, limit: Comparable) => boolean, sign: string): Assertion {
   return (given, keyword) => {
-    if (typeof given !== 'number' || !Number.isFinite(given)) throw misused(keyword, 'a number');
-    if (keyword === 'multipleOf' && given <= 0) throw misused(keyword, 'a number above 0');
-    const message = `must be ${sign} ${given}`;
-    return (value, run) => typeof value !== 'number' || isIn(value, given) || run.fail(message);
+    const limit = comparable(given);
+    if (limit === undefined) throw misused(keyword, 'a number');
+    if (keyword === 'multipleOf' && limit <= 0) throw misused(keyword, 'a number above 0');
+    const message = `must be ${sign} ${limit}`;
+    return (value, run) => {
+      const number = comparable(value);
+      return number === undefined || isIn(number, limit) || run.fail(message);
+    };
+  };
+}
+
+/** JavaScript compares numbers and BigInts exactly. */
+type Comparable = number | bigint;
+
+function comparable(value: unknown): Comparable | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
+  return isExactInteger(value) ? BigInt(value) : undefined;
+}
+
+/** Whether a number is a multiple of another as both are written: 19.99 is one of 0.01. */
+function isMultiple(value: Comparable, divisor: Comparable): boolean {
+  if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor))
+    return (value as number) % (divisor as number) === 0;
+  const [left, right] = [decimal(value), decimal(divisor)];
+  const scale = left.exponent - right.exponent;
+  return scale < 0
+    ? left.digits % (right.digits * 10n ** BigInt(-scale)) === 0n
+    : (left.digits * 10n ** BigInt(scale)) % right.digits === 0n;
+}
+
+/** A number as whole digits and a power of ten, as it is written. */
+function decimal(value: Comparable): { readonly digits: bigint; readonly exponent: number } {
+  const [mantissa = '0', power = '0'] = String(value).split('e');
+  const [whole = '0', fraction = ''] = mantissa.split('.');
+  return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length };
+}
+
+/** `exclusiveMinimum` and `exclusiveMaximum`; in draft-04 a boolean that sharpens `minimum` or `maximum`. */
+function exclusive(
+  inclusive: 'minimum' | 'maximum',
+  isIn: (value: Comparable, limit: Comparable) => boolean,
+  sign: string,
+): Assertion {
+  const make = bound(isIn, sign);
+  return (given, keyword, context) => {
+    if (typeof given !== 'boolean') return make(given, keyword, context);
+    const limit = context.schema[inclusive];
+    return given && limit !== undefined ? make(limit, keyword, context) : undefined;
   };
 }
 
@@ -163,9 +212,10 @@ export function namesOf(given: unknown, keyword: string): readonly string[] {
   return given as readonly string[];
 }
 
-function pattern(given: unknown, keyword: string, { budget }: AssertionContext): Validate {
+function pattern(given: unknown, keyword: string, context: AssertionContext): Validate | undefined {
   if (typeof given !== 'string') throw misused(keyword, 'a regular expression');
-  const test = compilePattern(given, budget);
+  const test = compilePattern(given, context.budget, context.unchecked);
+  if (test === undefined) return undefined;
   const message = `must match pattern "${given.slice(0, 100)}"`;
   return (value, run) => typeof value !== 'string' || test(value, run.budget) || run.fail(message);
 }
@@ -207,9 +257,9 @@ export const ASSERTIONS: ReadonlyMap<string, Assertion> = new Map<string, Assert
   ],
   ['minimum', bound((value, limit) => value >= limit, '>=')],
   ['maximum', bound((value, limit) => value <= limit, '<=')],
-  ['exclusiveMinimum', bound((value, limit) => value > limit, '>')],
-  ['exclusiveMaximum', bound((value, limit) => value < limit, '<')],
-  ['multipleOf', bound((value, divisor) => Number.isInteger(value / divisor), 'multiple of')],
+  ['exclusiveMinimum', exclusive('minimum', (value, limit) => value > limit, '>')],
+  ['exclusiveMaximum', exclusive('maximum', (value, limit) => value < limit, '<')],
+  ['multipleOf', bound(isMultiple, 'multiple of')],
   ['minItems', size(itemsOf, false, 'items')],
   ['maxItems', size(itemsOf, true, 'items')],
   ['minProperties', size(keysOf, false, 'properties')],

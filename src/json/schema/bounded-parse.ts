@@ -1,7 +1,7 @@
-import { parseContainer } from '../lenient-json.ts';
+import { parseExactJson } from '../exact-integers.ts';
 import { payForParse, StepBudget, StepsExceededError } from './steps.ts';
 
-/** Parses a JSON object or array; `undefined` for other text, and for JSON that takes longer than one budget of steps. */
+/** Parses a JSON object or array, large integers as texts; `undefined` for other text, and for JSON that takes longer than one budget of steps. */
 export function parseBoundedContainer(text: string): unknown {
   // The first character decides about most texts, before anything is counted.
   if (!/^[ \t\r\n]*[[{]/.test(text)) return undefined;
@@ -11,5 +11,9 @@ export function parseBoundedContainer(text: string): unknown {
     if (error instanceof StepsExceededError) return undefined;
     throw error;
   }
-  return parseContainer(text);
+  try {
+    return parseExactJson(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,5 +1,5 @@
 /**
- * Compiles JSON Schemas (2020-12, 2019-09, draft-07, draft-06) to functions that work within a budget of steps.
+ * Compiles JSON Schemas (2020-12 to draft-04) to functions that work within a budget of steps.
  *
  * Schemas and values come from servers, and the work they can ask for together has no bound of its own: nested
  * references are exponential, `uniqueItems` below `allOf` is a product of sizes. So compiling and checking both draw on
@@ -23,6 +23,8 @@ export interface CompiledSchema {
   readonly hash: string;
   /** What the schema itself wants of a value, beside all else. */
   readonly wants: SchemaWants;
+  /** Patterns that are not checked, as {@link CompileOptions.leavesPatterns} has it. */
+  readonly unchecked: readonly string[];
   /** @param budget what the check may cost. @defaultValue a budget of its own */
   check(value: unknown, budget?: StepBudget): SchemaVerdict;
   /**
@@ -54,7 +56,7 @@ export function compileSchema(schema: unknown, options: CompileOptions = {}): Co
 
 /** As {@link compileSchema}, in steps of some milliseconds: cold, the whole can take more than 50. */
 export function* compileSteps(schema: unknown, options: CompileOptions = {}): Steps<CompiledSchema> {
-  const { remotes, checksFormats = true, strictWith } = options;
+  const { remotes, checksFormats = true, strictWith, leavesPatterns = false } = options;
   const budget = new StepBudget();
   const isCached = remotes === undefined && strictWith === undefined;
   let hash: string;
@@ -69,7 +71,7 @@ export function* compileSteps(schema: unknown, options: CompileOptions = {}): St
       throw new SchemaRefusedError(`The schema has more than ${MAX_SCHEMA_BYTES} bytes`);
     }
     hash = sha256Hex(text);
-    key = checksFormats ? hash : `${hash} without formats`;
+    key = `${hash} ${checksFormats} ${leavesPatterns}`;
     const known = isCached ? cache.get(key) : undefined;
     if (known instanceof SchemaRefusedError) throw known;
     if (known !== undefined) return known;
@@ -84,11 +86,12 @@ export function* compileSteps(schema: unknown, options: CompileOptions = {}): St
     yield;
     const compiler = new Compiler(copy, options, budget);
     yield* compiler.steps();
-    const { validate, wants } = compiler;
+    const { validate, wants, unchecked } = compiler;
     compileStats.compiled += 1;
     outcome = {
       hash,
       wants,
+      unchecked,
       check: (value, own) => runCheck(validate, value, own ?? new StepBudget()),
       test: (value, own) => validate(value, new SchemaRun(own), undefined),
     };

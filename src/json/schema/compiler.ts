@@ -26,6 +26,11 @@ export interface CompileOptions {
    * that may. @defaultValue as JSON Schema has it
    */
   readonly reading?: SchemaReading | undefined;
+  /**
+   * Patterns that no engine here can run are not checked, and named in {@link CompiledSchema.unchecked}; else they refuse
+   * the schema. @defaultValue false
+   */
+  readonly leavesPatterns?: boolean | undefined;
 }
 
 const NO_REMOTES: ReadonlyMap<string, unknown> = new Map();
@@ -60,6 +65,8 @@ const NEVER: SchemaNode = { validate: (_, run) => run.fail('boolean schema is fa
 export class Compiler {
   readonly validate: Validate;
   readonly wants: SchemaWants;
+  /** Patterns that are not checked. */
+  readonly unchecked: string[] = [];
   readonly #resources: Resources;
   readonly #options: CompileOptions;
   readonly #nodes = { wide: new Map<object, SchemaNode>(), narrow: new Map<object, SchemaNode>() };
@@ -103,7 +110,9 @@ export class Compiler {
     return node;
   }
 
-  #keywords(schema: JsonObject, resource: Resource, reading: SchemaReading): readonly Validate[] {
+  #keywords(given: JsonObject, resource: Resource, reading: SchemaReading): readonly Validate[] {
+    // What an operator wrote does what it says, or is refused.
+    const schema = this.#options.strictWith === undefined ? present(given) : given;
     if (Object.hasOwn(schema, '$async') && typeof schema.$async === 'boolean') {
       throw new SchemaRefusedError("The schema holds '$async', which JSON Schema does not have");
     }
@@ -115,6 +124,8 @@ export class Compiler {
       checksFormats: this.#options.checksFormats ?? true,
       isStrict: this.#options.strictWith !== undefined,
       isNullable: schema.nullable === true,
+      schema,
+      unchecked: this.#unchecked(),
     };
     if (!isReference) {
       const types = reading === 'narrow' ? impliedTypes(schema) : [];
@@ -157,9 +168,15 @@ export class Compiler {
   #pattern(source: string): SchemaPattern {
     const pattern: SchemaPattern = { matches: notCompiled };
     this.#pending.push(() => {
-      pattern.matches = compilePattern(source, this.#budget);
+      const matches = compilePattern(source, this.#budget, this.#unchecked());
+      pattern.matches = matches ?? (() => true);
+      pattern.isUnchecked = matches === undefined;
     });
     return pattern;
+  }
+
+  #unchecked(): ((pattern: string) => void) | undefined {
+    return this.#options.leavesPatterns === true ? (pattern) => this.unchecked.push(pattern) : undefined;
   }
 
   /** Strict schemas must not hold a keyword that does nothing: `maxLenght` would allow everything. */
@@ -205,6 +222,13 @@ export class Compiler {
       return found.validate(value, run, seen);
     };
   }
+}
+
+/** The keywords of a schema without those that are null: some generators write out what is absent. */
+function present(schema: JsonObject): JsonObject {
+  const entries = Object.entries(schema);
+  const isAbsent = ([keyword, given]: [string, unknown]) => given === null && keyword !== 'const';
+  return entries.some(isAbsent) ? Object.fromEntries(entries.filter((entry) => !isAbsent(entry))) : schema;
 }
 
 function combine(keywords: readonly Validate[]): Validate {

@@ -18,13 +18,104 @@ const STEPS_PER_INSTRUCTION = 400;
 /** Compiling the smallest automaton. */
 const AUTOMATON_STEPS = 6_000;
 
-/** @throws SchemaRefusedError for what is not ECMAScript, cannot run in linear time, or is too large. */
-export function compilePattern(pattern: string, budget: StepBudget): PatternTest {
+/**
+ * Compiles a pattern.
+ * @param onUnchecked takes a pattern that no engine here can run, which is then left to the server.
+ * @returns undefined for such a pattern.
+ * @throws SchemaRefusedError for one that is too large; without `onUnchecked` also for one that cannot be run.
+ */
+export function compilePattern(
+  pattern: string,
+  budget: StepBudget,
+  onUnchecked?: ((pattern: string) => void) | undefined,
+): PatternTest | undefined {
   if (pattern.length > MAX_CHARS) {
     throw new SchemaRefusedError(
       `A pattern has ${pattern.length} characters; at most ${MAX_CHARS} are compiled`,
     );
   }
+  try {
+    return compileParts(pattern, budget);
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+    if (onUnchecked === undefined) throw new SchemaRefusedError(cause.message, { cause });
+    onUnchecked(pattern);
+    return undefined;
+  }
+}
+
+/**
+ * A pattern, or what its look-aheads at the start of the text and the rest of it say by themselves: `^(?!\\.)[a-z.]+$`
+ * matches where `^(?:\\.)` does not and `^[a-z.]+$` does. zod writes addresses so. No automaton runs a look-ahead itself.
+ */
+function compileParts(pattern: string, budget: StepBudget): PatternTest {
+  const { ahead, rest } = lookAheads(withPlainEscapes(pattern));
+  const tests = ahead.map(({ source, isWanted }) => ({
+    test: compileOne(`^(?:${source})`, budget),
+    isWanted,
+  }));
+  const last = compileOne(rest, budget);
+  if (tests.length === 0) return last;
+  return (text, run) => tests.every(({ test, isWanted }) => test(text, run) === isWanted) && last(text, run);
+}
+
+/** Escapes of characters that need none, which ECMAScript takes without the flag `u` only: `\\@` is `@`. */
+function withPlainEscapes(pattern: string): string {
+  return pattern.replace(/\\[\s\S]/g, (escaped) =>
+    /^\\[@_#%&,:;<=>~`!"' ]$/.test(escaped) ? escaped.charAt(1) : escaped,
+  );
+}
+
+interface LookAhead {
+  readonly source: string;
+  readonly isWanted: boolean;
+}
+
+/** The look-aheads that a pattern begins with after its `^`, and the pattern without them. */
+function lookAheads(pattern: string): { readonly ahead: readonly LookAhead[]; readonly rest: string } {
+  const ahead: LookAhead[] = [];
+  let at = 1;
+  while (pattern.startsWith('^') && /^\(\?[=!]/.test(pattern.slice(at, at + 3))) {
+    const end = endOfGroup(pattern, at);
+    ahead.push({ source: pattern.slice(at + 3, end - 1), isWanted: pattern.charAt(at + 2) === '=' });
+    at = end;
+  }
+  // An alternative would have the look-aheads in its first branch alone.
+  if (ahead.length === 0 || hasAlternatives(pattern, at)) return { ahead: [], rest: pattern };
+  return { ahead, rest: `^${pattern.slice(at)}` };
+}
+
+/** Behind the parenthesis that closes the group at a place. */
+function endOfGroup(pattern: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < pattern.length; at = nextAtom(pattern, at)) {
+    if (pattern.charAt(at) === '(') depth += 1;
+    if (pattern.charAt(at) === ')') depth -= 1;
+    if (depth === 0) return at + 1;
+  }
+  return pattern.length;
+}
+
+function hasAlternatives(pattern: string, start: number): boolean {
+  let depth = 0;
+  for (let at = start; at < pattern.length; at = nextAtom(pattern, at)) {
+    const char = pattern.charAt(at);
+    if (char === '|' && depth === 0) return true;
+    if (char === '(') depth += 1;
+    if (char === ')') depth -= 1;
+  }
+  return false;
+}
+
+/** Behind an escape, a class or a character. */
+function nextAtom(pattern: string, at: number): number {
+  const char = pattern.charAt(at);
+  if (char === '\\') return at + 2;
+  return char === '[' ? endOfClass(pattern, at) : at + 1;
+}
+
+/** @throws SyntaxError for what is not ECMAScript or cannot run in linear time. */
+function compileOne(pattern: string, budget: StepBudget): PatternTest {
   const prefix = /^\^([A-Za-z0-9_/:@ -]+)(\$?)$/.exec(pattern);
   if (prefix !== null) {
     const [, literal = '', end] = prefix;
@@ -35,28 +126,23 @@ export function compilePattern(pattern: string, budget: StepBudget): PatternTest
       return isMatch(text);
     };
   }
-  try {
-    const size = patternSize(pattern);
-    if (size.isSimple) {
-      const expression = new RegExp(pattern, 'u');
-      const steps = (1 + size.tail) / 16;
-      budget.spend(size.startup);
-      return (text, run) => {
-        run.spend(2 + text.length * steps);
-        return expression.test(text);
-      };
-    }
-    budget.spend(AUTOMATON_STEPS + STEPS_PER_INSTRUCTION * size.instructions);
-    const automaton = compileLinear(pattern);
-    const steps = 2 + size.instructions / 3;
+  const size = patternSize(pattern);
+  if (size.isSimple) {
+    const expression = new RegExp(pattern, 'u');
+    const steps = (1 + size.tail) / 16;
+    budget.spend(size.startup);
     return (text, run) => {
-      run.spend(20 + text.length * steps);
-      return automaton.test(text);
+      run.spend(2 + text.length * steps);
+      return expression.test(text);
     };
-  } catch (cause) {
-    if (cause instanceof SyntaxError) throw new SchemaRefusedError(cause.message, { cause });
-    throw cause;
   }
+  budget.spend(AUTOMATON_STEPS + STEPS_PER_INSTRUCTION * size.instructions);
+  const automaton = compileLinear(pattern);
+  const steps = 2 + size.instructions / 3;
+  return (text, run) => {
+    run.spend(20 + text.length * steps);
+    return automaton.test(text);
+  };
 }
 
 export interface PatternSize {

@@ -12,6 +12,13 @@ const DIALECTS: ReadonlyMap<string, SchemaDialect> = new Map([
   ['http://json-schema.org/draft-07/schema', 'draft-07'],
   ['https://json-schema.org/draft-07/schema', 'draft-07'],
   ['http://json-schema.org/draft-06/schema', 'draft-07'],
+  ['https://json-schema.org/draft-06/schema', 'draft-07'],
+  ['http://json-schema.org/draft-04/schema', 'draft-07'],
+  ['https://json-schema.org/draft-04/schema', 'draft-07'],
+  ['https://spec.openapis.org/oas/3.1/dialect/base', '2020-12'],
+  // Whatever is the latest.
+  ['http://json-schema.org/schema', '2020-12'],
+  ['https://json-schema.org/schema', '2020-12'],
 ]);
 
 /** A schema with a URI of its own. */
@@ -184,11 +191,11 @@ function ownUri(schema: JsonObject, dialect: SchemaDialect): string | undefined 
 
 function dialectOf(schema: unknown): SchemaDialect | undefined {
   const uri = isObject(schema) ? schema.$schema : undefined;
-  if (uri === undefined) return undefined;
+  if (uri === undefined || uri === null) return undefined;
   const dialect = typeof uri === 'string' ? DIALECTS.get(uri.replace(/#$/, '')) : undefined;
   if (dialect === undefined) {
     throw new SchemaRefusedError(
-      `The dialect ${shown(uri)} is not one of 2020-12, 2019-09, draft-07, draft-06`,
+      `The dialect ${shown(uri)} is not one of 2020-12, 2019-09, draft-07, draft-06, draft-04`,
     );
   }
   return dialect;

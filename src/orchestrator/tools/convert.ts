@@ -65,7 +65,7 @@ interface ProviderSchema {
 function forProvider(object: ObjectRoot, provider: ToolProvider): ProviderSchema {
   switch (provider) {
     case 'openai':
-      return { schema: withItems(object), wrapped: object.wrapped, relaxed: [] };
+      return { ...forOpenAi(object), wrapped: object.wrapped };
     case 'anthropic':
       return { ...forAnthropic(object), relaxed: [], rule: ANTHROPIC_KEYS };
     case 'gemini': {
@@ -75,19 +75,30 @@ function forProvider(object: ObjectRoot, provider: ToolProvider): ProviderSchema
   }
 }
 
-/** OpenAI answers an array without `items` with "array schema missing items" for the whole request. */
-function withItems({ root, definitions }: ReferencedSchema): ReferencedSchema {
-  const add = (schema: AnySchema): AnySchema => {
+/** What OpenAI's engine refuses in a pattern ("regex lookaround is not supported"), and back references. */
+const NO_PATTERN_OF_OPENAI = /\(\?<?[=!]|\\[1-9]|\\k</;
+
+/**
+ * OpenAI answers two things with an error for the whole request: an array without `items` ("array schema missing items"),
+ * and a pattern that its engine does not run, which is said in words instead.
+ */
+function forOpenAi({ root, definitions }: ReferencedSchema): Pick<ProviderSchema, 'schema' | 'relaxed'> {
+  const relaxed: RelaxedConstraint[] = [];
+  const fit = (schema: AnySchema, path: string): AnySchema => {
     if (typeof schema === 'boolean') return schema;
-    const out = mapSubschemas(schema, add);
+    const out = mapSubschemas(schema, (sub) => fit(sub, path));
     const isArray = out.type === 'array' || (Array.isArray(out.type) && out.type.includes('array'));
     if (isArray && out.items === undefined && out.prefixItems === undefined) out.items = {};
+    if (typeof out.pattern === 'string' && NO_PATTERN_OF_OPENAI.test(out.pattern)) {
+      const words = `(matches the pattern ${out.pattern.slice(0, 200)})`;
+      out.description = typeof out.description === 'string' ? `${out.description} ${words}` : words;
+      delete out.pattern;
+      relaxed.push({ path, keyword: 'pattern' });
+    }
     return out;
   };
-  return {
-    root: add(root) as Schema,
-    definitions: new Map([...definitions].map(([name, each]) => [name, add(each)])),
-  };
+  const fitted = [...definitions].map(([name, each]) => [name, fit(each, `/$defs/${name}`)] as const);
+  return { schema: { root: fit(root, '') as Schema, definitions: new Map(fitted) }, relaxed };
 }
 
 /** Names inside an argument are free, so arguments that cannot be renamed one by one go into one. */

@@ -55,17 +55,15 @@ class Restorer {
       );
     const out: Schema = {};
     for (const [key, item] of Object.entries(value)) {
-      const declaring = applying.filter(
-        (each) => isObject(each.properties) && Object.hasOwn(each.properties, key),
-      );
-      const subs =
-        declaring.length > 0
-          ? declaring.map((each) => (each.properties as Schema)[key] as AnySchema)
-          : applying.flatMap((each) =>
-              isObject(each.additionalProperties) ? [each.additionalProperties] : [],
-            );
-      const name = declaring.length > 0 ? (this.#original.get(key) ?? key) : key;
-      setKey(out, name, this.restore(item, subs));
+      let isDeclared = false;
+      // An alternative that does not declare the name may still have a schema for its value.
+      const subs = applying.flatMap(({ properties, additionalProperties }): AnySchema[] => {
+        if (!isObject(properties) || !Object.hasOwn(properties, key))
+          return isObject(additionalProperties) ? [additionalProperties] : [];
+        isDeclared = true;
+        return [properties[key] as AnySchema];
+      });
+      setKey(out, isDeclared ? (this.#original.get(key) ?? key) : key, this.restore(item, subs));
     }
     return out;
   }

@@ -1,4 +1,4 @@
-import { isObject } from '../../json/index.ts';
+import { isExactInteger, isObject, listOf } from '../../json/index.ts';
 import {
   type AnySchema,
   SCHEMA_KEYWORDS,
@@ -56,6 +56,14 @@ export function normalizeSchema(schema: Schema): Schema {
   return copy === true || copy === false ? {} : copy;
 }
 
+/**
+ * Bounds beyond 2^53 say nothing about the numbers a model writes. Providers refuse them ("number too large") or read
+ * others in their place.
+ */
+function isBound(value: unknown): boolean {
+  return typeof value === 'number' && Number.isFinite(value) && Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+}
+
 class Normalizer {
   #nodes = 0;
 
@@ -69,6 +77,9 @@ class Normalizer {
     oldBounds(out, raw);
     this.#oldDependencies(out, raw, depth);
     oldRequired(out, raw);
+    // Values that no number holds are texts, which become numbers again before the call.
+    if (out.type !== undefined && [raw.const, ...listOf(raw.enum)].some(isExactInteger))
+      out.type = [...new Set([out.type, 'string'].flat())];
     if (raw.nullable === true && out.type !== undefined) out.type = [...new Set([out.type, 'null'].flat())];
     return out;
   }
@@ -91,7 +102,7 @@ class Normalizer {
     } else if (COUNTS.has(keyword)) {
       if (Number.isInteger(value) && (value as number) >= 0) out[keyword] = value;
     } else if (NUMBERS.has(keyword)) {
-      if (typeof value === 'number' && Number.isFinite(value)) out[keyword] = value;
+      if (isBound(value)) out[keyword] = value;
     } else if (STRINGS.has(keyword)) {
       if (typeof value === 'string' && (keyword !== 'pattern' || isPattern(value))) out[keyword] = value;
     } else if (BOOLEANS.has(keyword)) {

@@ -27,6 +27,7 @@ import type { GateCall } from '../gate-types.ts';
 import { guardedCall, recordFindings } from '../guarded-call.ts';
 import { serverRequestGuard } from '../guarded-request.ts';
 import { A_GATE, AN_AUDIT } from '../option-kinds.ts';
+import { outputValue } from '../output.ts';
 import { type CallToolPlan, parsePlan } from '../plan.ts';
 import { type Gate, gateOf, type ReasonCode } from '../reasons/index.ts';
 import { addGateEvent, inGateSpan, setFallback, setRefusal } from '../telemetry.ts';
@@ -66,7 +67,7 @@ interface ToolResult {
   readonly args: JsonObject;
   /** The result: its structure, `{result: ...}` around one that is no object, else `{content: [...]}`. */
   readonly result: JsonObject;
-  /** Set for a tool without an output type: nothing vouches for its result. */
+  /** Set where nothing vouches for the result: the tool has no output type, or the result does not fit it. */
   readonly isUntrusted?: true;
 }
 
@@ -216,7 +217,7 @@ export class PolicyHost {
     const connection = this.#servers.get(server);
     let result: ToolResult;
     try {
-      const { verdict, decision } = await guardedCall(call, () => invoke(connection, tool, args), {
+      const guarded = await guardedCall(call, () => invoke(connection, tool, args), {
         gate: this.#gate,
         audit: run,
         onGate: this.#onGate,
@@ -224,13 +225,15 @@ export class PolicyHost {
           if (connection !== undefined) await this.#gate.refreshTools(server, await connection.listTools());
         },
       });
-      if (!verdict.accepted) return blocked(base, verdict.reasonCode, verdict.message, { decision, call });
+      const { verdict, decision } = guarded;
+      if (!verdict.accepted && verdict.isHandedOn !== true)
+        return blocked(base, verdict.reasonCode, verdict.message, { decision, call });
       result = {
         server,
         tool,
         args,
-        result: verdict.value,
-        ...(verdict.isTyped ? {} : { isUntrusted: true }),
+        result: verdict.accepted ? verdict.value : outputValue(guarded.result as JsonObject),
+        ...(verdict.accepted && verdict.isTyped ? {} : { isUntrusted: true }),
       };
     } catch (error) {
       if (!(error instanceof PolicyDeniedError)) throw error;

@@ -204,7 +204,10 @@ const isoOf = (ms: number) => new Date(ms).toISOString();
 function definitionIn(text: unknown): (Words & { readonly hash: string }) | undefined {
   if (typeof text !== 'string') return undefined;
   try {
-    const definition = parseStrictJson(Buffer.from(text), FILE_LIMITS) as unknown as ToolDefinition;
+    const definition = parseStrictJson(Buffer.from(text), {
+      ...FILE_LIMITS,
+      largeIntegers: 'text',
+    }) as unknown as ToolDefinition;
     const shown = JSON.stringify(definition, null, 2);
     return { hash: toolHash(definition), text: shown, textChars: shown.length };
   } catch {

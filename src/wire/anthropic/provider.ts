@@ -7,6 +7,7 @@ import {
   type WireApi,
   type WireConnection,
   type WireProvider,
+  withExactAnswers,
 } from '../contract/index.ts';
 import { ANTHROPIC_NAME, readMessage, readMessageUsage } from './answer.ts';
 import { ANTHROPIC_ERROR_WORDS, readAnthropicError } from './error.ts';
@@ -59,7 +60,7 @@ async function connect(options: ConnectOptions): Promise<WireConnection> {
     maxRetries: 0,
     logLevel: 'off',
     ...(options.baseUrl === undefined ? {} : { baseURL: options.baseUrl }),
-    fetch: fetchWithinOrigin(options.fetch ?? fetch),
+    fetch: withExactAnswers(fetchWithinOrigin(options.fetch ?? fetch)),
   });
   return {
     apiKey,

@@ -8,6 +8,7 @@ import type {
 import {
   type AssistantPart,
   argumentsForHistory,
+  fitMessages,
   type ImagePart,
   type ModelMessage,
   type ModelRequest,
@@ -28,8 +29,8 @@ export function writeMessagesRequest(request: ModelRequest): MessagesRequest {
   return {
     model,
     max_tokens: request.maxOutputTokens ?? defaultMaxTokens(model),
-    ...(lead === 0 ? {} : { system: systemText(messages.slice(0, lead)) }),
-    messages: writeMessages(pairCallsWithResults(messages.slice(lead))),
+    ...(lead === 0 ? {} : { system: systemText(fitMessages(messages.slice(0, lead), 'anthropic')) }),
+    messages: writeMessages(fitMessages(pairCallsWithResults(messages.slice(lead)), 'anthropic')),
     ...(tools.length === 0 ? {} : { tools: tools.map(writeTool) }),
     ...(tools.length === 0 || toolChoice === undefined
       ? {}
@@ -107,22 +108,25 @@ function assistantBlocks(part: AssistantPart): ContentBlockParam[] {
   }
 }
 
+/** The API refuses an error without content. */
+const NO_TEXT = 'The tool reported an error without a text';
+
 function toolResult(result: ToolResultPart): ToolResultBlockParam {
   const content = result.content.flatMap(textOrImage) as Exclude<ToolResultBlockParam['content'], string>;
   return {
     type: 'tool_result',
     tool_use_id: wireCallId(result.id),
-    ...(content === undefined || content.length === 0 ? {} : { content }),
+    ...(content === undefined || content.length === 0
+      ? result.isError
+        ? { content: NO_TEXT }
+        : {}
+      : { content }),
     ...(result.isError ? { is_error: true } : {}),
   };
 }
 
-const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
-
 function textOrImage(part: TextPart | ImagePart): ContentBlockParam[] {
   if (part.type === 'text') return textBlocks(part.text);
-  if (!IMAGE_TYPES.has(part.mimeType))
-    return textBlocks(`[${part.mimeType} image, a type the model cannot see]`);
   const mediaType = part.mimeType as 'image/png';
   return [{ type: 'image', source: { type: 'base64', media_type: mediaType, data: part.data } }];
 }

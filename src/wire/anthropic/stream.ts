@@ -4,7 +4,7 @@ import {
   numberAt,
   objectAt,
   objectOf,
-  parseOrKeep,
+  parseExactJson,
   stringAt,
   textOf,
 } from '../../json/index.ts';
@@ -151,7 +151,15 @@ class StreamedBlock {
 
   /** The text the model wrote where that is not JSON; a block that goes back to Anthropic needs an object. */
   #input(): unknown {
-    const input = parseOrKeep(this.#json.toString());
+    const input = argumentsIn(this.#json.toString());
     return this.#opened.type === 'tool_use' || isObject(input) ? input : {};
+  }
+}
+
+function argumentsIn(text: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch {
+    return text;
   }
 }

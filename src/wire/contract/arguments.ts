@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../json/index.ts';
+import { isObject, type JsonObject, parseExactJson } from '../../json/index.ts';
 import type { InvalidArguments } from './conversation.ts';
 
 /** Key under which arguments that are not JSON go back to a model that must be sent an object. */
@@ -13,7 +13,7 @@ export function parseArguments(text: string): ParsedArguments {
   if (text.trim() === '') return { arguments: {} };
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseExactJson(text);
   } catch (error) {
     return { arguments: {}, invalidArguments: { text, reason: (error as Error).message } };
   }

@@ -17,7 +17,9 @@ export {
 } from './conversation.ts';
 export { defineApi } from './define-api.ts';
 export { errorWord, firstCode } from './error-code.ts';
+export { withExactAnswers } from './exact-answers.ts';
 export { readFinishReason, toConventionalFinish } from './finish-words.ts';
+export { fitMessages } from './media.ts';
 export { pairCallsWithResults, wireCallId } from './pairing.ts';
 export { StreamRoom, TextBuffer } from './text-buffer.ts';
 export type {

@@ -9,6 +9,7 @@ import {
   type WireApi,
   type WireConnection,
   type WireProvider,
+  withExactAnswers,
 } from '../contract/index.ts';
 import { GEMINI_NAME, readContent, readContentUsage } from './answer.ts';
 import { GEMINI_ERROR_WORDS, readGeminiError } from './error.ts';
@@ -79,7 +80,7 @@ function withAttempt(
   attempt: Attempt,
   fetchWith: typeof fetch = fetch,
 ): ContentRequest {
-  const send = fetchWithinOrigin(fetchWith);
+  const send = withExactAnswers(fetchWithinOrigin(fetchWith));
   const fetchAndKeepHeaders: typeof fetch = async (input, init) => {
     const response = await send(input, init);
     attempt.errorHeaders = response.ok ? undefined : response.headers;

@@ -2,6 +2,7 @@ import type { Content, GenerateContentConfig, GenerateContentParameters, Part } 
 import {
   type AssistantPart,
   argumentsForHistory,
+  fitMessages,
   type ImagePart,
   type ModelMessage,
   type ModelRequest,
@@ -21,7 +22,8 @@ const UNSIGNED_CALL_SENTINEL = 'skip_thought_signature_validator';
 
 /** Writes the parameters of `models.generateContent`. */
 export function writeContentRequest(request: ModelRequest): ContentRequest {
-  const { model, messages, tools, maxOutputTokens, temperature, extraBody } = request;
+  const { model, tools, maxOutputTokens, temperature, extraBody } = request;
+  const messages = fitMessages(request.messages, 'gemini');
   const first = messages.findIndex((message) => message.role !== 'system');
   const lead = first < 0 ? messages.length : first;
   const system = messages.slice(0, lead).map((message) => (message.role === 'system' ? message.text : ''));

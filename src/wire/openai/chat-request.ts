@@ -6,6 +6,7 @@ import type { ModelRequest, ModelTool } from '../contract/index.ts';
 import {
   type AssistantMessage,
   argumentsForHistory,
+  fitMessages,
   type ImagePart,
   type ModelMessage,
   pairCallsWithResults,
@@ -23,7 +24,7 @@ export function writeChatRequest(request: ModelRequest): ChatRequest {
   const { model, messages, tools, toolChoice, maxOutputTokens, temperature, extraBody } = request;
   return {
     model,
-    messages: pairCallsWithResults(messages).flatMap(toChatMessages),
+    messages: fitMessages(pairCallsWithResults(messages), 'openai').flatMap(toChatMessages),
     ...(tools.length === 0 ? {} : { tools: tools.map(toChatTool) }),
     ...(tools.length === 0 || toolChoice === undefined ? {} : { tool_choice: toolChoice }),
     ...(maxOutputTokens === undefined ? {} : { max_completion_tokens: maxOutputTokens }),

@@ -14,7 +14,7 @@ import type {
   TextPart,
   ToolResultPart,
 } from '../contract/index.ts';
-import { argumentsForHistory, pairCallsWithResults, wireCallId } from '../contract/index.ts';
+import { argumentsForHistory, fitMessages, pairCallsWithResults, wireCallId } from '../contract/index.ts';
 import { isReasoningModel } from './models.ts';
 
 export type ResponsesRequest = Omit<ResponseCreateParamsBase, 'stream'>;
@@ -28,7 +28,9 @@ export function writeResponsesRequest(request: ModelRequest): ResponsesRequest {
   const isStored = extraBody?.store === true;
   return {
     model,
-    input: pairCallsWithResults(messages).flatMap((message) => toItems(message, isStored)),
+    input: fitMessages(pairCallsWithResults(messages), 'openai').flatMap((message) =>
+      toItems(message, isStored),
+    ),
     ...(tools.length === 0 ? {} : { tools: tools.map(toResponsesTool) }),
     ...(tools.length === 0 || toolChoice === undefined ? {} : { tool_choice: toolChoice }),
     ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),

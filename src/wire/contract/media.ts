@@ -1,0 +1,58 @@
+/** What each provider takes in a conversation. What it refuses would end the whole run. */
+import { isWellFormed, toWellFormed } from '../../json/index.ts';
+import type { ImagePart, ModelMessage, TextPart, ToolCallPart } from './conversation.ts';
+
+/**
+ * Media types of images that each provider takes:
+ * - OpenAI: "Images and vision", supported file types.
+ * - Anthropic: "Vision", `media_type` of a base64 source.
+ * - Gemini: "Image understanding", supported MIME types.
+ */
+const IMAGE_TYPES = {
+  openai: ['image/png', 'image/jpeg', 'image/gif', 'image/webp'],
+  anthropic: ['image/png', 'image/jpeg', 'image/gif', 'image/webp'],
+  gemini: ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
+} as const satisfies Record<string, readonly string[]>;
+
+/** The conversation as a provider takes it: other images are a line of text, and every text is well-formed. */
+export function fitMessages(
+  messages: readonly ModelMessage[],
+  provider: keyof typeof IMAGE_TYPES,
+): readonly ModelMessage[] {
+  const types: readonly string[] = IMAGE_TYPES[provider];
+  const fit = <P extends { readonly type: string }>(part: P): P | TextPart => {
+    if (isPart(part, 'text'))
+      return isWellFormed(part.text) ? part : { ...part, text: toWellFormed(part.text) };
+    if (isPart(part, 'image') && !types.includes(part.mimeType))
+      return { type: 'text', text: `[${part.mimeType} image, a type the model cannot see]` };
+    if (isPart(part, 'tool_call')) return { ...part, arguments: plainTexts(part.arguments) };
+    return part;
+  };
+  return messages.map((message): ModelMessage => {
+    if (message.role === 'system') return { ...message, text: toWellFormed(message.text) };
+    if (message.role === 'user') return { ...message, parts: message.parts.map(fit) };
+    if (message.role === 'assistant') return { ...message, parts: message.parts.map(fit) };
+    const parts = message.parts.map((part) => ({ ...part, content: part.content.map(fit) }));
+    return { ...message, parts };
+  });
+}
+
+interface Parts {
+  readonly text: TextPart;
+  readonly image: ImagePart;
+  readonly tool_call: ToolCallPart;
+}
+
+function isPart<K extends keyof Parts>(part: { readonly type: string }, type: K): part is Parts[K] {
+  return part.type === type;
+}
+
+/** A value with well-formed texts; the same value where they are. */
+function plainTexts<T>(value: T): T {
+  const json = JSON.stringify(value);
+  // JSON.stringify escapes what is not well-formed.
+  if (json === undefined || !/\\ud[89a-f][0-9a-f]{2}/.test(json)) return value;
+  return JSON.parse(json, (_, member: unknown) =>
+    typeof member === 'string' ? toWellFormed(member) : member,
+  ) as T;
+}

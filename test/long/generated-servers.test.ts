@@ -1,0 +1,164 @@
+/**
+ * Servers made by chance: schemas of every draft and results of every oddity, behind a gate and without one, for each
+ * provider. A failure names the seed of its server.
+ */
+import assert from 'node:assert/strict';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { PolicyGate } from '../../src/policy/index.ts';
+import { PROVIDERS, tryGhost } from '../support/ghost.ts';
+import { random } from '../support/random.ts';
+
+const SERVERS = process.env.OBSERVATORY_TEST_SIZE === 'million' ? 1_000 : 90;
+const TOOLS = 5;
+
+type Pick = <T>(from: readonly T[]) => T;
+
+/** JSON texts, because no JavaScript value holds their numbers. */
+const PROPERTIES = [
+  '{"type":"string","format":"date-time"}',
+  '{"type":"string","format":"email","pattern":"^(?!\\\\.)[a-z.@]+$"}',
+  '{"type":"string","pattern":"(?<!x)y"}',
+  '{"type":"string","pattern":"^(a)\\\\1$"}',
+  '{"type":"string","pattern":"(?i)^abc$"}',
+  '{"type":"integer","format":"int64","minimum":-9223372036854775808,"maximum":9223372036854775807}',
+  '{"type":"integer","minimum":0,"exclusiveMinimum":true}',
+  '{"type":"number","multipleOf":0.01}',
+  '{"type":"array","items":[{"type":"string"},{"type":"number"}],"additionalItems":false}',
+  '{"type":"array"}',
+  '{"anyOf":[{"type":"string"},{"type":"null"}],"default":null}',
+  '{"type":["string","null"],"title":null,"enum":null}',
+  '{"type":"string","nullable":true,"enum":["a",null]}',
+  '{"$ref":"#/definitions/D"}',
+  '{"type":"object","properties":null,"required":null}',
+  '{"type":"object","additionalProperties":{"anyOf":[{"type":"string"},{"properties":{"$meta":{"type":"integer"}}}]}}',
+  '{"type":"object","patternProperties":{"^(?=x)":{"type":"string"}}}',
+  '{}',
+];
+
+const DIALECTS = [
+  '',
+  '"$schema":"http://json-schema.org/draft-04/schema#",',
+  '"$schema":"http://json-schema.org/draft-06/schema#",',
+  '"$schema":"http://json-schema.org/draft-07/schema#",',
+  '"$schema":"https://json-schema.org/draft/2019-09/schema",',
+  '"$schema":"https://json-schema.org/draft/2020-12/schema",',
+];
+
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+const RESULTS = [
+  '{"content":[{"type":"text","text":"fine"}]}',
+  '{"content":[{"type":"text","text":"fine","annotations":null,"_meta":null}],"_meta":null,"isError":null,"structuredContent":null}',
+  '{"content":null,"structuredContent":{"v":1234567890123456789,"at":"2026-01-02T03:04:05"}}',
+  '{"content":[{"type":"text","text":"something else"}],"structuredContent":{"v":3,"ok":true,"none":null}}',
+  '{"content":[{"type":"text","text":"no"}],"structuredContent":{"v":"text"}}',
+  '{"content":[]}',
+  '{}',
+  '{"content":"plain"}',
+  '{"content":{"type":"text","text":"one block"}}',
+  '{"content":[{"type":"text","text":42},"loose",null,7]}',
+  '{"toolResult":{"content":[{"type":"text","text":"old"}]}}',
+  '{"content":[{"type":"text","text":" \\n "}],"isError":true}',
+  '{"content":[],"isError":"true"}',
+  '{"content":[{"type":"text","text":"cut \\ud83d here"}],"structuredContent":{"\\udc00":"\\ud800"}}',
+  `{"content":[{"type":"image","data":"${PNG}","mimeType":"image/jpeg"}]}`,
+  `{"content":[{"type":"image","data":"data:image/png;base64,${PNG}","mimeType":"IMAGE/PNG; q=1"}]}`,
+  '{"content":[{"type":"image","data":"PHN2Zy8+","mimeType":"image/svg+xml"}]}',
+  '{"content":[{"type":"image","data":"","mimeType":"image/png"}]}',
+  '{"content":[{"type":"image","data":"%%%","mimeType":"image/png"}]}',
+  '{"content":[{"type":"image","mimeType":null,"data":null}]}',
+  '{"content":[{"type":"hologram","data":[[[]]]}]}',
+  '{"content":[{"type":"resource","resource":{"uri":"x:y","text":null,"blob":"AA=="}}]}',
+];
+
+interface MadeServer {
+  readonly tools: string;
+  readonly results: readonly string[];
+  readonly calls: number[];
+}
+
+function makeServer(seed: number): MadeServer {
+  const below = random(seed);
+  const pick: Pick = (from) => from[below(from.length)] as (typeof from)[number];
+  const schema = (properties: string) =>
+    `{${pick(DIALECTS)}"type":"object","definitions":{"D":{"type":"string"}},"properties":{${properties}}}`;
+  const tools = Array.from({ length: TOOLS }, (_, tool) => {
+    const properties = Array.from({ length: 1 + below(3) }, (_, at) => `"p${at}":${pick(PROPERTIES)}`).join();
+    const output = below(2) === 0 ? `,"outputSchema":${schema(`"v":${pick(PROPERTIES)}`)}` : '';
+    return `{"name":"t${tool}","inputSchema":${schema(properties)}${output}}`;
+  });
+  return {
+    tools: `{"tools":[${tools.join()}],"nextCursor":null}`,
+    results: tools.map(() => pick(RESULTS)),
+    calls: tools.map(() => 0),
+  };
+}
+
+const made = new Map<string, MadeServer>();
+const http = createServer((request, response) => void answer(request, response));
+let address = '';
+before(async () => {
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  address = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+});
+after(() => {
+  http.closeAllConnections();
+  http.close();
+});
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const server = made.get(request.url ?? '');
+  if (request.method !== 'POST' || server === undefined) return void response.writeHead(405).end();
+  let text = '';
+  for await (const chunk of request) text += chunk;
+  const { id, method, params } = JSON.parse(text);
+  if (id === undefined) return void response.writeHead(202).end();
+  const version = params?.protocolVersion;
+  const handshake = {
+    protocolVersion: version,
+    capabilities: { tools: {} },
+    serverInfo: { name: 'made', version: '1' },
+  };
+  let result = JSON.stringify(handshake);
+  if (method === 'tools/list') result = server.tools;
+  if (method === 'tools/call') {
+    const at = Number(params.name.slice(1));
+    server.calls[at] = (server.calls[at] ?? 0) + 1;
+    result = server.results[at] ?? '{}';
+  }
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`);
+}
+
+const policy = {
+  version: 1,
+  rules: [
+    { id: 'all', effect: 'allow', server: 'made', tool: Array.from({ length: TOOLS }, (_, at) => `t${at}`) },
+  ],
+};
+
+test(`${SERVERS} servers made by chance: each call ends with its result, once, and no run for what a server said`, async () => {
+  for (let seed = 1; seed <= SERVERS; seed += 1) {
+    const { provider } = PROVIDERS[seed % PROVIDERS.length] ?? assert.fail();
+    const server = makeServer(seed);
+    made.set(`/${seed}`, server);
+    using gate = seed % 2 === 0 ? new PolicyGate({ policy }) : undefined;
+    const calls = server.results.map((_, at) => ({ name: `made__t${at}`, arguments: {} }));
+    const { result, model } = await tryGhost(provider, [{ calls }, { text: 'done' }], {
+      serverConfig: { mcpServers: { made: { url: `${address}/${seed}` } } },
+      timeout: 20,
+      ...(gate && { gate, audit: false }),
+    });
+    const where = `seed ${seed}, ${provider}`;
+    assert.equal(result.executionMetadata.stopReason, 'completed', where);
+    assert.deepEqual(result.executionMetadata.quarantinedTools, [], where);
+    assert.deepEqual(server.calls, Array(TOOLS).fill(1), `${where}: each tool is called once`);
+    for (const { error } of result.toolChain)
+      assert.doesNotMatch(error ?? '', /withheld|Not allowed|No answer/, where);
+    assert.doesNotMatch(JSON.stringify(model.requests), /\\\\*ud[89a-f][0-9a-f]{2}/, `${where}: well-formed`);
+    made.delete(`/${seed}`);
+  }
+});
