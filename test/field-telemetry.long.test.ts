@@ -25,16 +25,12 @@ const PENDING: ReadonlySet<string> = new Set([
   'call-op-acompletion',
   'call-op-generate',
   'call-op-responses',
-  'claude-code-llm-request',
   'finish-reasons-as-json-text',
   'langfuse-generation',
-  'langsmith-prompt-json',
   'same-response-id-two-traces',
   'sentry-cached',
-  'session-and-user-as-numbers',
   'strands-unknown-provider',
   'tokens-as-text',
-  'user-and-session-of-dialects',
 ]);
 
 const FOLDER = 'field/telemetry';

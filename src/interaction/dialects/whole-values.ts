@@ -1,0 +1,91 @@
+import { isObject, type JsonObject, parseContainerOrKeep, textOf } from '../../json/index.ts';
+import { isModelCall } from '../kind.ts';
+import { parseConversation } from '../parse-messages.ts';
+import { answerIn, type Dialect, someOf } from './dialect.ts';
+
+/** The attributes in which an instrumentation writes what goes into a call and what comes out, as JSON or text. */
+interface Values {
+  /** Who writes them, and where that can be read. */
+  readonly name: string;
+  readonly input: readonly string[];
+  readonly output: readonly string[];
+  /** Attributes with the model, and the provider. */
+  readonly model?: readonly string[];
+  readonly provider?: readonly string[];
+  /** An attribute with both as members of an object. */
+  readonly metadata?: string;
+  /** The model is named after its provider and a slash. */
+  readonly namesProvider?: true;
+}
+
+const DIALECTS: readonly Values[] = [
+  {
+    name: 'Langfuse SDKs 3 to 5: langfuse/_client/attributes.py, @langfuse/tracing',
+    input: ['langfuse.observation.input'],
+    output: ['langfuse.observation.output'],
+    model: ['langfuse.observation.model.name'],
+  },
+  {
+    name: 'MLflow 3: mlflow/tracing/constant.py; each value is JSON',
+    input: ['mlflow.spanInputs'],
+    output: ['mlflow.spanOutputs'],
+    model: ['mlflow.llm.model'],
+    provider: ['mlflow.llm.provider'],
+  },
+  {
+    name: 'Braintrust: its page on OpenTelemetry, and braintrust/otel',
+    input: ['braintrust.input_json', 'braintrust.input'],
+    output: ['braintrust.output_json', 'braintrust.output'],
+    metadata: 'braintrust.metadata',
+  },
+  {
+    name: 'Genkit: its page on telemetry; a model is named provider/model',
+    input: ['genkit:input'],
+    output: ['genkit:output'],
+    model: ['genkit:name'],
+    namesProvider: true,
+  },
+];
+
+/** Instrumentations that write whole inputs and outputs, each under names of its own. */
+export const wholeValues: readonly Dialect[] = DIALECTS.map((values) => ({
+  name: values.name,
+  read: ({ attributes }, kind) => {
+    const input = firstOf(attributes, values.input);
+    const output = firstOf(attributes, values.output);
+    if (kind === 'tool')
+      return input === undefined ? undefined : { toolArguments: parseContainerOrKeep(input) };
+    const { model, provider } = isModelCall(kind) ? modelOf(attributes, values) : {};
+    if (input === undefined && output === undefined && model === undefined) return undefined;
+    return {
+      input: input === undefined ? undefined : someOf(parseConversation(input)),
+      // Of what is no call of a model, the output is no answer.
+      output: output === undefined || kind !== 'model' ? undefined : answerIn(output),
+      model,
+      provider,
+    };
+  },
+}));
+
+function firstOf(attributes: JsonObject, names: readonly string[]): unknown {
+  for (const name of names) if (attributes[name] !== undefined) return attributes[name];
+  return undefined;
+}
+
+function modelOf(attributes: JsonObject, values: Values): { model?: string; provider?: string } {
+  const { metadata } = values;
+  const told = metadata === undefined ? undefined : parseContainerOrKeep(attributes[metadata]);
+  const given = isObject(told) ? told : {};
+  const named = unquoted(firstOf(attributes, values.model ?? []) ?? given.model);
+  const slash = values.namesProvider === true ? (named ?? '').indexOf('/') : -1;
+  const provider =
+    slash > 0
+      ? named?.slice(0, slash)
+      : unquoted(firstOf(attributes, values.provider ?? []) ?? given.provider);
+  return { ...(named && { model: named.slice(slash + 1) }), ...(provider && { provider }) };
+}
+
+/** A name that may be written as JSON text. */
+function unquoted(value: unknown): string | undefined {
+  return textOf(value)?.replace(/^"|"$/g, '');
+}
