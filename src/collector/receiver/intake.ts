@@ -11,7 +11,7 @@ import {
   type ReceivedSpan,
 } from '../../otlp/index.ts';
 import { spanIdToUuid, traceIdToUuid } from '../../postgres/index.ts';
-import type { Enricher } from '../../processor/index.ts';
+import { type Enricher, innermostFirst } from '../../processor/index.ts';
 import { STEP_CHARS } from '../../signals/index.ts';
 import { readAgentEvents, readAgentSpans } from '../agents/index.ts';
 import type { Ticket } from './admission.ts';
@@ -110,7 +110,7 @@ export class Intake {
     let turnEnds = performance.now() + MAX_TURN_MS;
     const { enricher } = this.#parts;
     for (const span of spans) enricher.expectReceived(span);
-    for (const span of spans) {
+    for (const span of innermostFirst(spans)) {
       const reading = mayBeLong ? enricher.readAhead(span) : undefined;
       if (reading !== undefined) await reading;
       enricher.enrichReceived(span);
