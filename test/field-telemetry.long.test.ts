@@ -21,7 +21,6 @@ const PENDING: ReadonlySet<string> = new Set([
   'ai-gateway-cost',
   'ai5-anthropic-provider-metadata',
   'finish-reasons-as-json-text',
-  'langfuse-generation',
   'sentry-cached',
   'strands-unknown-provider',
   'tokens-as-text',

@@ -53,7 +53,7 @@ export function readInteraction(span: SpanView, attached: Interaction = {}): Int
     model: attached.model ?? scalars.model ?? written.model,
     serverAddress: attached.serverAddress ?? textOf(attributes[semconv.ATTR_SERVER_ADDRESS]),
     serviceTier: attached.serviceTier ?? readServiceTier(attributes),
-    usage: reported ?? readUsage(span, scalars, provider),
+    usage: reported ?? readUsage(span, scalars, provider) ?? written.usage,
     providerCostUsd: attached.providerCostUsd ?? readProviderCost(attributes),
     toolArguments: attached.toolArguments ?? written.toolArguments,
     toolArgumentsText: attached.toolArgumentsText,
@@ -87,6 +87,7 @@ export function readWritten(span: SpanView, attached: Interaction): Interaction 
     stepContext: request.stepContext,
     toolArguments: found.toolArguments,
     model: found.model,
+    usage: found.usage,
     provider: found.provider === undefined ? undefined : normalizeProvider(found.provider),
   };
 }
@@ -108,6 +109,7 @@ function findContent(span: SpanView, kind: InteractionKind): DialectContent {
     found.toolArguments ??= content.toolArguments;
     found.model ??= content.model;
     found.provider ??= content.provider;
+    found.usage ??= content.usage;
     if (found.input !== undefined && found.output !== undefined) break;
   }
   return found;
