@@ -59,7 +59,6 @@ function attributesOf<S extends ScalarSql>(sqlType: S) {
 const text = attributesOf('text');
 const integer = attributesOf('integer');
 const real = attributesOf('double precision');
-/** An id, as text. */
 const id = <C extends string>(column: C, description: string, sources: readonly string[]) =>
   ({ ...text(column, description, sources), isId: true }) as const;
 /** A share: 0 to 1. */
@@ -199,16 +198,13 @@ export const FIELDS = [
     'ai.telemetry.metadata.sessionId',
     'traceloop.association.properties.session_id',
     'langsmith.metadata.session_id',
-    'mlflow.trace.session',
     'genkit:sessionId',
     'observatory.connection_id',
   ]),
   id('conversation_id', 'Conversation or thread the call belongs to', [
     semconv.ATTR_GEN_AI_CONVERSATION_ID,
-    'ai.telemetry.metadata.threadId',
     'traceloop.association.properties.thread_id',
     'langsmith.metadata.thread_id',
-    'langsmith.metadata.conversation_id',
   ]),
   id('response_id', 'Id the provider gave its response', [semconv.ATTR_GEN_AI_RESPONSE_ID, 'ai.response.id']),
   text('finish_reason', 'Why the model stopped; several are joined by a comma', [
@@ -278,7 +274,6 @@ export const FIELDS = [
     'ai.telemetry.metadata.userId',
     'traceloop.association.properties.user_id',
     'langsmith.metadata.user_id',
-    'mlflow.trace.user',
   ]),
   text(
     'connection_id',
