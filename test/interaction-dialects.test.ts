@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { SpanKind } from '@opentelemetry/api';
 import { attributeNamesOf } from '../src/base/field-lookup.ts';
 import { FIELDS } from '../src/base/fields.ts';
-import { type Interaction, readInteraction } from '../src/interaction/index.ts';
+import { type Interaction, interactionKind, readInteraction } from '../src/interaction/index.ts';
 import { CHAT, DIALECT_CASES, MESSAGES, OUTPUT, SYSTEM } from './support/dialect-cases.ts';
 import { recordSpan } from './support/span-fixture.ts';
 
@@ -121,4 +121,49 @@ function defined(interaction: Interaction): Interaction {
 
 function definedUsage(usage: object): object {
   return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== undefined));
+}
+
+const HI = JSON.stringify([{ role: 'user', content: 'hi' }]);
+const WHOLE_VALUES = {
+  Langfuse: {
+    'langfuse.observation.type': 'generation',
+    'langfuse.observation.model.name': 'gpt-4o',
+    'langfuse.observation.input': HI,
+    'langfuse.observation.output': 'hello',
+    'langfuse.observation.usage_details':
+      '{"input":60,"input_cached_tokens":40,"output":8,"output_reasoning_tokens":2}',
+  },
+  MLflow: {
+    'mlflow.spanType': '"CHAT_MODEL"',
+    'mlflow.llm.model': '"gpt-4o"',
+    'mlflow.spanInputs': `{"messages":${HI}}`,
+    'mlflow.spanOutputs': '{"choices":[{"message":{"role":"assistant","content":"hello"}}]}',
+    'mlflow.chat.tokenUsage':
+      '{"input_tokens":100,"output_tokens":10,"total_tokens":110,"cache_read_input_tokens":40}',
+  },
+  Braintrust: {
+    'braintrust.span_attributes': '{"type":"llm"}',
+    'braintrust.metadata': '{"model":"gpt-4o","provider":"openai"}',
+    'braintrust.input_json': HI,
+    'braintrust.output_json': '[{"index":0,"message":{"role":"assistant","content":"hello"}}]',
+    'braintrust.metrics':
+      '{"prompt_tokens":100,"completion_tokens":10,"tokens":110,"prompt_cached_tokens":40}',
+  },
+  Genkit: {
+    'genkit:metadata:subtype': 'model',
+    'genkit:name': 'openai/gpt-4o',
+    'genkit:input': '{"messages":[{"role":"user","content":[{"text":"hi"}]}]}',
+    'genkit:output':
+      '{"message":{"role":"model","content":[{"text":"hello"}]},"usage":{"inputTokens":100,"outputTokens":8,"thoughtsTokens":2,"totalTokens":110,"cachedContentTokens":40}}',
+  },
+};
+
+for (const [dialect, attributes] of Object.entries(WHOLE_VALUES)) {
+  test(`${dialect}: a model call with its whole input and output, and counts in JSON`, () => {
+    const span = { name: 'call', kind: 0, attributes };
+    const { prompt, answer, model, usage } = readInteraction(span);
+    assert.equal(interactionKind(span), 'model');
+    assert.deepEqual([prompt, answer, model], ['hi', 'hello', 'gpt-4o']);
+    assert.deepEqual([usage?.inputTokens, usage?.outputTokens, usage?.cacheReadTokens], [100, 10, 40]);
+  });
 }

@@ -28,6 +28,8 @@ export interface FieldDefinition {
    */
   readonly sources: readonly string[];
   readonly notNull: boolean;
+  /** An id, which a program may also write as a number. */
+  readonly isId?: boolean;
   /** The value is a share, 0 to 1; others are not stored. */
   readonly isShare?: boolean;
   /** The words that a text may be; others are not stored. */
@@ -57,6 +59,8 @@ function attributesOf<S extends ScalarSql>(sqlType: S) {
 const text = attributesOf('text');
 const integer = attributesOf('integer');
 const real = attributesOf('double precision');
+const id = <C extends string>(column: C, description: string, sources: readonly string[]) =>
+  ({ ...text(column, description, sources), isId: true }) as const;
 /** A share: 0 to 1. */
 const share = <C extends string>(column: C, description: string) =>
   ({ ...real(column, `${description} (0..1)`), isShare: true }) as const;
@@ -111,6 +115,7 @@ export const FIELDS = [
     'llm.request.model_name',
     'ai.response.model',
     'ai.model.id',
+    'langfuse.observation.model.name',
   ]),
   text('tool_name', 'MCP tool or function called', [
     semconv.ATTR_GEN_AI_TOOL_NAME,
@@ -186,18 +191,22 @@ export const FIELDS = [
     'ai.operationId',
   ]),
   text('method', 'MCP method, e.g. tools/call', [semconv.ATTR_MCP_METHOD_NAME]),
-  text('session_id', 'MCP session, the session the application governs by, or else the connection', [
+  id('session_id', 'MCP session, the session the application governs by, or else the connection', [
     semconv.ATTR_MCP_SESSION_ID,
     'session.id',
+    'langfuse.session.id',
+    'ai.telemetry.metadata.sessionId',
+    'traceloop.association.properties.session_id',
+    'langsmith.metadata.session_id',
+    'genkit:sessionId',
     'observatory.connection_id',
   ]),
-  text('conversation_id', 'Conversation or thread the call belongs to', [
+  id('conversation_id', 'Conversation or thread the call belongs to', [
     semconv.ATTR_GEN_AI_CONVERSATION_ID,
+    'traceloop.association.properties.thread_id',
+    'langsmith.metadata.thread_id',
   ]),
-  text('response_id', 'Id the provider gave its response', [
-    semconv.ATTR_GEN_AI_RESPONSE_ID,
-    'ai.response.id',
-  ]),
+  id('response_id', 'Id the provider gave its response', [semconv.ATTR_GEN_AI_RESPONSE_ID, 'ai.response.id']),
   text('finish_reason', 'Why the model stopped; several are joined by a comma', [
     semconv.ATTR_GEN_AI_RESPONSE_FINISH_REASONS,
     'anthropic.message.stop_reason',
@@ -258,12 +267,13 @@ export const FIELDS = [
     'observatory.mcp.client.name',
     'mcp.client.name',
   ]),
-  text('user_id', 'User the call was made for, as the application names it', [
+  id('user_id', 'User the call was made for, as the application names it', [
     'user.id',
     'enduser.id',
     'langfuse.user.id',
     'ai.telemetry.metadata.userId',
     'traceloop.association.properties.user_id',
+    'langsmith.metadata.user_id',
   ]),
   text(
     'connection_id',

@@ -37,6 +37,7 @@ export {
   isModelCall,
   kindInWords,
   kindOfAttached,
+  spanTypeOf,
 } from './kind.ts';
 export {
   acceptLateWork,
@@ -64,7 +65,7 @@ export { holdsTextAlone } from './plain-request.ts';
 export { normalizeProvider } from './provider.ts';
 export { type ProviderResponse, readProviderResponse } from './provider-response.ts';
 export { addResponse, present, responseAttributes, usageAttributes } from './response-attributes.ts';
-export { hasFieldValue, saysTokens } from './scalars.ts';
+export { hasFieldValue, readTextField, saysTokens } from './scalars.ts';
 export type { SpanEventView, SpanView } from './span-view.ts';
 export { toolResultText } from './tool-outcome.ts';
 export type { CallContent, Interaction } from './types.ts';

@@ -1,5 +1,5 @@
 import { semconv } from '../base/index.ts';
-import { type JsonObject, textOf } from '../json/index.ts';
+import { isObject, type JsonObject, parseContainerOrKeep, textOf } from '../json/index.ts';
 import { readTextField } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
 import type { Interaction } from './types.ts';
@@ -19,8 +19,8 @@ export type InteractionKind = 'model' | 'embeddings' | 'tool' | 'other';
 /**
  * What a span says of itself; `undefined` when it is not a GenAI or MCP span.
  *
- * Order of precedence: the MCP method, `gen_ai.operation.name`, the kind given by OpenInference or OpenLLMetry, the AI
- * SDK's operation (whose outer spans repeat the usage of the inner `...do...` ones). A span whose operation is no known
+ * Order of precedence: the MCP method, `gen_ai.operation.name`, the type in the words of a dialect, the AI SDK's
+ * operation (whose outer spans repeat the usage of the inner `...do...` ones). A span whose operation is no known
  * word is a model call if it is a CLIENT span that names a model, because in-process agents are INTERNAL; one without an
  * operation if it names a model. Whether its tokens are its own is decided by the calls below it: see `UsageLedger`.
  */
@@ -62,10 +62,8 @@ function namedKind(attributes: JsonObject): InteractionKind | undefined {
       ? undefined
       : (OPERATIONS.get(operation) ?? OPERATIONS.get(operation.toLowerCase()));
   if (byOperation !== undefined) return byOperation;
-  const openInference = textOf(attributes['openinference.span.kind']);
-  if (openInference !== undefined) return OPENINFERENCE_KINDS.get(openInference.toUpperCase());
-  const traceloop = textOf(attributes['traceloop.span.kind']);
-  if (traceloop !== undefined) return traceloop === 'tool' ? 'tool' : 'other';
+  const type = spanTypeOf(attributes);
+  if (type !== undefined) return SPAN_TYPES.get(type);
   const aiSdk = textOf(attributes['ai.operationId']);
   return aiSdk === undefined ? undefined : aiSdkKind(aiSdk);
 }
@@ -73,7 +71,7 @@ function namedKind(attributes: JsonObject): InteractionKind | undefined {
 function guessKind(span: SpanView, attributes: JsonObject): InteractionKind {
   // Anthropic's own spans always name the operation of a model call.
   if (textOf(span.instrumentationScope?.name)?.startsWith(ANTHROPIC_SCOPE) === true) return 'other';
-  if (attributes['openinference.span.kind'] !== undefined) return 'other';
+  if (spanTypeOf(attributes) !== undefined) return 'other';
   if (operationOf(attributes) !== undefined && span.kind !== CLIENT) return 'other';
   return readTextField(attributes, 'model') === undefined ? 'other' : 'model';
 }
@@ -109,18 +107,69 @@ const OPERATIONS: ReadonlyMap<string, InteractionKind> = new Map([
   ['invoke_workflow', 'other'],
 ]);
 
-const OPENINFERENCE_KINDS: ReadonlyMap<string, InteractionKind> = new Map([
-  ['LLM', 'model'],
-  ['EMBEDDING', 'embeddings'],
-  ['RERANKER', 'embeddings'],
-  ['TOOL', 'tool'],
-  ['AGENT', 'other'],
-  ['CHAIN', 'other'],
-  ['RETRIEVER', 'other'],
-  ['GUARDRAIL', 'other'],
-  ['EVALUATOR', 'other'],
-  ['PROMPT', 'other'],
+/**
+ * Attributes in which instrumentations say what a span is, with where that can be read. To read another one, add a line,
+ * and its words to {@link SPAN_TYPES} if they are new.
+ */
+const TYPE_NAMES: readonly string[] = [
+  // OpenInference: spec/semantic_conventions.md
+  'openinference.span.kind',
+  // OpenLLMetry: opentelemetry-semantic-conventions-ai
+  'traceloop.span.kind',
+  // Langfuse SDKs 3 to 5: langfuse/_client/attributes.py, @langfuse/tracing
+  'langfuse.observation.type',
+  // MLflow: mlflow/tracing/constant.py; JSON text
+  'mlflow.spanType',
+  // Braintrust: braintrust/otel; JSON text with a type
+  'braintrust.span_attributes',
+  'braintrust.span_attributes.type',
+  // Genkit: docs of its telemetry
+  'genkit:metadata:subtype',
+  // LangSmith: langsmith/_internal/otel
+  'langsmith.span.kind',
+];
+
+/** Their words, in lower case. */
+const SPAN_TYPES: ReadonlyMap<string, InteractionKind> = new Map([
+  ['llm', 'model'],
+  ['chat_model', 'model'],
+  ['generation', 'model'],
+  ['model', 'model'],
+  ['background-model', 'model'],
+  ['embedding', 'embeddings'],
+  ['embedder', 'embeddings'],
+  ['reranker', 'embeddings'],
+  ['tool', 'tool'],
+  ['tool.v2', 'tool'],
+  ['agent', 'other'],
+  ['chain', 'other'],
+  ['retriever', 'other'],
+  ['guardrail', 'other'],
+  ['evaluator', 'other'],
+  ['prompt', 'other'],
+  ['workflow', 'other'],
+  ['task', 'other'],
+  ['span', 'other'],
+  ['event', 'other'],
+  ['flow', 'other'],
+  ['parser', 'other'],
+  ['memory', 'other'],
 ]);
+
+/** The word in which an instrumentation says what a span is, in lower case: `llm`, `tool`, `chain` ... */
+export function spanTypeOf(attributes: JsonObject): string | undefined {
+  for (const name of TYPE_NAMES) {
+    const given = attributes[name];
+    if (typeof given !== 'string' || given.length > MAX_TYPE_CHARS) continue;
+    const told = parseContainerOrKeep(given);
+    const word = isObject(told) ? textOf(told.type) : textOf(told);
+    if (word) return word.replaceAll('"', '').toLowerCase();
+  }
+  return undefined;
+}
+
+/** Longer values are no words. */
+const MAX_TYPE_CHARS = 1_024;
 
 /** Most spans have no GenAI or MCP attribute, and must cost next to nothing. */
 function looksGenAi(attributes: JsonObject): boolean {
@@ -132,11 +181,13 @@ function looksGenAi(attributes: JsonObject): boolean {
 export function isGenAiName(key: string): boolean {
   switch (key.charCodeAt(0)) {
     case 0x67: // g
-      return key.startsWith('gen_ai.');
+      return key.startsWith('gen_ai.') || key.startsWith('genkit:');
     case 0x6d: // m
-      return key.startsWith('mcp.');
+      return key.startsWith('mcp.') || key.startsWith('mlflow.');
     case 0x6c: // l
-      return key.startsWith('llm.');
+      return key.startsWith('llm.') || key.startsWith('langfuse.') || key.startsWith('langsmith.');
+    case 0x62: // b
+      return key.startsWith('braintrust.');
     case 0x6f: // o
       return key === 'openinference.span.kind';
     case 0x74: // t

@@ -1,6 +1,6 @@
 /**
  * Converts the wire formats of providers and dialects to {@link Message}: OpenAI Chat and Responses, Anthropic
- * Messages, Gemini contents, the AI SDK, and the semantic conventions' own `{role, parts}`. Unknown items are skipped;
+ * Messages, Gemini contents, LangChain, the AI SDK, and the semantic conventions' own `{role, parts}`. Unknown items are skipped;
  * nothing throws.
  */
 import {
@@ -19,7 +19,8 @@ import { flagOf, parsePart, parseParts, parseTextPart, parseToolCall } from './p
 /** Reads one message, a list of messages, or bare text, which is a message of `role`. */
 export function parseMessages(value: unknown, role: MessageRole = 'user'): Message[] {
   const messages: Message[] = [];
-  for (const item of Array.isArray(value) ? value : [value]) {
+  // LangChain has a list of messages for each prompt.
+  for (const item of Array.isArray(value) ? value.flat() : [value]) {
     const message = parseMessage(item, role);
     if (message !== undefined) messages.push(message);
   }
@@ -31,7 +32,9 @@ export function parseMessages(value: unknown, role: MessageRole = 'user'): Messa
  * systemInstruction, messages | contents | input | prompt}`. A list or text is read as {@link parseMessages} does.
  */
 export function parseRequest(request: unknown): Message[] {
-  if (!isObject(request) || typeof request.role === 'string') return parseMessages(request);
+  if (!isObject(request) || typeof request.role === 'string' || isObject(request.kwargs)) {
+    return parseMessages(request);
+  }
   const config = isObject(request.config) ? request.config : undefined;
   const system =
     request.system ?? request.instructions ?? request.systemInstruction ?? config?.systemInstruction;
@@ -65,9 +68,10 @@ export function parseOutputItem(item: unknown): MessagePart[] {
   return message === undefined ? parseParts(item) : [...message.parts];
 }
 
-function parseMessage(item: unknown, role: MessageRole): Message | undefined {
-  if (typeof item === 'string') return { role, parts: [{ type: 'text', content: item }] };
-  if (!isObject(item)) return undefined;
+function parseMessage(given: unknown, role: MessageRole): Message | undefined {
+  if (typeof given === 'string') return { role, parts: [{ type: 'text', content: given }] };
+  if (!isObject(given)) return undefined;
+  const item = withoutClass(given);
   const itemOfResponses = typeof item.role === 'string' ? undefined : parseResponsesItem(item);
   if (itemOfResponses !== undefined) return itemOfResponses;
   const spoken = parseRole(item.role) ?? role;
@@ -83,6 +87,15 @@ function parseMessage(item: unknown, role: MessageRole): Message | undefined {
     if (said !== undefined) message.parts.push(said);
   }
   return message;
+}
+
+/** A message of LangChain: `{lc, id: [..., 'HumanMessage'], kwargs}`, `{type: 'human', data}` or `{type: 'human', content}`. */
+function withoutClass(item: JsonObject): JsonObject {
+  if (item.role !== undefined) return item;
+  const inner = [item.kwargs, item.data].find(isObject) ?? item;
+  const name = [inner.type, item.type, listOf(item.id).at(-1)].find((word) => parseRole(word) !== undefined);
+  if (name === undefined || (inner === item && item.content === undefined)) return inner;
+  return { ...inner, type: undefined, role: name };
 }
 
 /** Items of OpenAI's Responses API with a type instead of a role. */
@@ -162,8 +175,11 @@ function asToolResult(parts: MessagePart[], message: JsonObject): MessagePart[] 
 }
 
 function parseRole(role: unknown): MessageRole | undefined {
-  return typeof role === 'string' ? ROLES.get(role.toLowerCase()) : undefined;
+  return typeof role === 'string' ? ROLES.get(role.toLowerCase().replace(CLASS, '')) : undefined;
 }
+
+/** What LangChain's names of classes add. */
+const CLASS = /message(?:chunk)?$/;
 
 /** Role names of the dialects. An unknown role is read as the expected one. */
 const ROLES: ReadonlyMap<string, MessageRole> = new Map([

@@ -8,6 +8,7 @@ const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['claude', 'anthropic'],
   ['google', 'gcp.gemini'],
   ['gemini', 'gcp.gemini'],
+  ['googleai', 'gcp.gemini'],
   ['gcp.gemini', 'gcp.gemini'],
   ['google_genai', 'gcp.gemini'],
   ['google.generative_ai', 'gcp.gemini'],

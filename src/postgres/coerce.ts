@@ -27,14 +27,20 @@ export type Scalar = string | number | boolean;
 export interface Coercion {
   readonly sqlType: SqlType;
   readonly isIndexed: boolean;
+  readonly isId: boolean;
   /** The field, if it does not take every value of its type. */
   readonly bounded: FieldDefinition | undefined;
 }
 
 export function coercionTo(field: FieldDefinition): Coercion {
-  const { column, sqlType, isShare, words } = field;
+  const { column, sqlType, isShare, words, isId = false } = field;
   const isBounded = isShare !== undefined || words !== undefined;
-  return { sqlType, isIndexed: INDEXED_TEXT_COLUMNS.has(column), bounded: isBounded ? field : undefined };
+  return {
+    sqlType,
+    isIndexed: INDEXED_TEXT_COLUMNS.has(column),
+    isId,
+    bounded: isBounded ? field : undefined,
+  };
 }
 
 /**
@@ -42,7 +48,7 @@ export function coercionTo(field: FieldDefinition): Coercion {
  *
  * Shares are 0 to 1, and a column with a list of words takes no other. Nothing is guessed: the text '1' is not a number,
  * and 0 is not false. Integer columns accept whole numbers of 32 bits, float columns finite numbers, because NaN is not
- * JSON. Text columns also accept a list of texts, joined by commas. uuid columns accept a UUID in any case, or the 32 hex
+ * JSON. Text columns also accept a list of texts, joined by commas, and ids a whole number. uuid columns accept a UUID in any case, or the 32 hex
  * digits of a trace id. Text that is too long for the column or its index does not fit.
  */
 export function coerce(value: unknown, to: Coercion, maxColumnChars: number): Scalar | undefined {
@@ -54,7 +60,7 @@ export function coerce(value: unknown, to: Coercion, maxColumnChars: number): Sc
 function ofType(value: unknown, to: Coercion, maxColumnChars: number): Scalar | undefined {
   switch (to.sqlType) {
     case 'text':
-      return coerceText(value, to.isIndexed, maxColumnChars);
+      return coerceText(to.isId ? idOf(value) : value, to.isIndexed, maxColumnChars);
     case 'integer':
       return Number.isInteger(value) && isWithinInt4(value as number) ? (value as number) : undefined;
     case 'double precision':
@@ -72,6 +78,11 @@ function coerceText(value: unknown, isIndexed: boolean, maxColumnChars: number):
   const text = typeof value === 'string' ? value : joined(value, maxColumnChars);
   if (text === undefined || text.length > maxColumnChars) return undefined;
   return text.length > MAX_INDEXED_TEXT && isIndexed ? undefined : text;
+}
+
+/** The digits of a whole number; of a large one, all that it has and not those that it is shown with. */
+function idOf(value: unknown): unknown {
+  return typeof value === 'bigint' || Number.isInteger(value) ? BigInt(value as number).toString() : value;
 }
 
 function joined(value: unknown, maxItems: number): string | undefined {

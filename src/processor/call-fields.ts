@@ -1,12 +1,13 @@
 import { SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { attributeOf, type FieldValues, ownTurn, takeInSlices } from '../base/index.ts';
+import { attributeOf, type FieldValues, ownTurn, semconv, takeInSlices } from '../base/index.ts';
 import { computeEvidence, warmEvidence } from '../evidence/index.ts';
 import {
   type Interaction,
   type InteractionKind,
   isModelCall,
   readInteraction,
+  readTextField,
 } from '../interaction/index.ts';
 import type { ContextTax } from './context-tax.ts';
 import { enrich, enrichToolCall, HashMemo } from './enrich.ts';
@@ -90,6 +91,7 @@ export class CallFields {
       memo: this.#memo,
     });
     tellScored(target, interaction);
+    if (kind === 'tool') nameTool(span, values);
     if (kind === 'model' && interaction.tools !== undefined && span.attributes[OFFERED_TOOLS] === undefined) {
       Object.assign(values, this.#taxOf(interaction, startOf(span)));
     }
@@ -140,6 +142,20 @@ export class CallFields {
       return undefined;
     }
   }
+}
+
+/**
+ * Says in the words of the conventions that a span executes a tool, where another instrumentation says it in its own. Most
+ * of those name the span after the tool.
+ */
+function nameTool({ name, attributes }: ReadableSpan, values: FieldValues): void {
+  const isNamed = (column: 'operation' | 'method' | 'tool_name') =>
+    readTextField(attributes, column) !== undefined;
+  if (isNamed('method') || isNamed('operation')) return;
+  Object.assign(values, {
+    operation: semconv.GEN_AI_OPERATION_NAME_VALUE_EXECUTE_TOOL,
+    ...(!isNamed('tool_name') && { tool_name: name }),
+  });
 }
 
 const startOf = ({ startTime }: ReadableSpan): Date => new Date(startTime[0] * 1000);

@@ -23,12 +23,15 @@ function section(title: string, names: string): KeptSection {
   return { title, names: names.trim().split(/\s+/).map(read) };
 }
 
-const columns = FIELDS.filter(({ origin }) => origin !== 'span').map(({ column, sqlType }) =>
-  sqlType === 'text' || sqlType === 'uuid' ? `observatory.${column}` : `observatory.${column}#`,
+/** The names that columns are read from: ids and models under the names of other instrumentations stay too. */
+const columns = FIELDS.filter(({ origin }) => origin !== 'span').flatMap(({ column, sqlType, sources }) =>
+  [`observatory.${column}`, ...sources].map((name) =>
+    sqlType === 'text' || sqlType === 'uuid' ? name : `${name}#`,
+  ),
 );
 
 export const KEPT_SECTIONS: readonly KeptSection[] = [
-  section('mcp-observatory: the columns of mcp_traces', columns.join(' ')),
+  section('the columns of mcp_traces, and what they are read from', [...new Set(columns)].join(' ')),
   section(
     'mcp-observatory: gate, orchestrator, evidence',
     `
@@ -37,7 +40,7 @@ export const KEPT_SECTIONS: readonly KeptSection[] = [
     observatory.evidence_coverage# observatory.evidence_distinct_spans# observatory.evidence_exact_ratio#
     observatory.failed_tool observatory.failure_kind observatory.loop_decision observatory.messages_after#
     observatory.messages_before# observatory.outcome observatory.recovery_action observatory.server
-    observatory.stop_reason observatory.stream_end observatory.tool_call_count# observatory.mcp_server
+    observatory.stop_reason observatory.stream_end observatory.tool_call_count#
     observatory.progress.total# observatory.progress.value# observatory.shadow.name
     observatory.hashes_sampled# observatory.scores_sampled# observatory.shadow.outcome observatory.review_id observatory.review_status observatory.transport observatory.truncated#
     `,
@@ -45,53 +48,44 @@ export const KEPT_SECTIONS: readonly KeptSection[] = [
   section(
     'GenAI',
     `
-    gen_ai.operation.name gen_ai.provider.name gen_ai.system gen_ai.conversation.id gen_ai.request.model
     gen_ai.request.choice.count# gen_ai.request.encoding_formats gen_ai.request.frequency_penalty#
     gen_ai.request.max_tokens# gen_ai.request.presence_penalty# gen_ai.request.previous_response.id
     gen_ai.request.reasoning.level gen_ai.request.seed# gen_ai.request.service_tier gen_ai.request.stream#
-    gen_ai.request.temperature# gen_ai.request.top_k# gen_ai.request.top_p# gen_ai.response.finish_reasons
-    gen_ai.response.id gen_ai.response.model gen_ai.response.service_tier
+    gen_ai.request.temperature# gen_ai.request.top_k# gen_ai.request.top_p#
+    gen_ai.response.service_tier
     gen_ai.response.time_to_first_chunk# gen_ai.output.type gen_ai.agent.id gen_ai.agent.name
-    gen_ai.agent.version gen_ai.data_source.id gen_ai.tool.name gen_ai.tool.type gen_ai.tool.call.id
+    gen_ai.agent.version gen_ai.data_source.id gen_ai.tool.type gen_ai.tool.call.id
     gen_ai.tool.call.decision.outcome gen_ai.guardrail.component.name gen_ai.guardrail.target.type
     gen_ai.guardrail.verdict.type gen_ai.guardrail.verdict.reason gen_ai.guardrail.action.type
-    gen_ai.prompt.name gen_ai.prompt.version gen_ai.workflow.name gen_ai.evaluation.name
-    gen_ai.usage.input_tokens# gen_ai.usage.output_tokens# gen_ai.usage.prompt_tokens#
-    gen_ai.usage.completion_tokens# gen_ai.usage.total_tokens# gen_ai.usage.reasoning_tokens#
-    gen_ai.usage.reasoning.output_tokens# gen_ai.usage.cache_read.input_tokens#
-    gen_ai.usage.cache_creation.input_tokens# gen_ai.usage.cache_write.input_tokens#
-    gen_ai.usage.cache_read_input_tokens# gen_ai.usage.cache_creation_input_tokens#
-    anthropic.message.stop_reason openai.api.type openai.request.service_tier openai.response.service_tier
+    gen_ai.prompt.version gen_ai.workflow.name gen_ai.evaluation.name
+    gen_ai.usage.total_tokens#
+    openai.api.type openai.request.service_tier openai.response.service_tier
     openai.response.system_fingerprint gen_ai.embeddings.dimension.count# gen_ai.evaluation.score.label
     gen_ai.evaluation.score.value# anthropic.response.service_tier
     anthropic.usage.cache_creation.ephemeral_1h_input_tokens#
     `,
   ),
   section(
-    'GenAI: OpenInference, OpenLLMetry, AI SDK',
+    'GenAI: OpenInference, OpenLLMetry, AI SDK, Langfuse, LangSmith, MLflow, Genkit',
     `
-    openinference.span.kind llm.model_name llm.provider llm.system llm.request.type llm.request.model
-    llm.request.model_name llm.response.id llm.response.model llm.response.model_name
-    llm.response.finish_reason llm.finish_reason llm.is_streaming# llm.cost.total# llm.token_count.prompt#
-    llm.token_count.completion# llm.token_count.total# llm.token_count.prompt_details.cache_read#
-    llm.token_count.prompt_details.cache_write# llm.token_count.completion_details.reasoning#
-    llm.usage.prompt_tokens# llm.usage.completion_tokens# llm.usage.total_tokens# embedding.model_name
-    reranker.model_name input.mime_type output.mime_type session.id tool.name tool.id traceloop.span.kind
-    traceloop.entity.name traceloop.entity.path traceloop.workflow.name ai.operationId ai.model.id
-    ai.model.provider ai.response.id ai.response.model ai.response.finishReason ai.toolCall.id
-    ai.toolCall.name ai.usage.inputTokens# ai.usage.outputTokens# ai.usage.promptTokens#
-    ai.usage.completionTokens# ai.usage.tokens# ai.usage.cachedInputTokens# ai.usage.reasoningTokens#
-    ai.usage.inputTokenDetails.cacheReadTokens# ai.usage.inputTokenDetails.cacheWriteTokens#
-    ai.usage.outputTokenDetails.reasoningTokens#
+    langfuse.observation.type langsmith.span.kind mlflow.spanType genkit:type genkit:metadata:subtype
+    openinference.span.kind
+    llm.response.id
+    llm.is_streaming# llm.cost.total#
+    llm.token_count.total#
+    llm.usage.total_tokens#
+    reranker.model_name input.mime_type output.mime_type tool.id traceloop.span.kind
+    traceloop.entity.name traceloop.entity.path traceloop.workflow.name
+    ai.toolCall.id
     `,
   ),
   section(
     'MCP',
     `
-    mcp.method.name mcp.protocol.version mcp.session.id mcp.client.name mcp.client.version mcp.server.name
-    mcp.server.version observatory.mcp.client.name observatory.mcp.client.version observatory.mcp.server.name
+    mcp.protocol.version mcp.client.version
+    mcp.server.version observatory.mcp.client.version
     observatory.mcp.server.version observatory.mcp.task.id observatory.mcp.task.status
-    observatory.mcp.result_type observatory.mcp.cache_scope observatory.mcp.ttl_ms# mcp.transport user.id enduser.id jsonrpc.protocol.version jsonrpc.request.id rpc.jsonrpc.error_code
+    observatory.mcp.result_type observatory.mcp.cache_scope observatory.mcp.ttl_ms# mcp.transport jsonrpc.protocol.version jsonrpc.request.id rpc.jsonrpc.error_code
     rpc.response.status_code
     `,
   ),
@@ -104,7 +98,7 @@ export const KEPT_SECTIONS: readonly KeptSection[] = [
   section(
     'HTTP, RPC, databases, messaging: no addresses with a query, no headers, no statements',
     `
-    http.request.method http.request.resend_count# http.response.status_code# http.route http.method
+    http.request.method http.response.status_code# http.route http.method
     http.status_code# url.scheme rpc.method rpc.service rpc.system rpc.system.name rpc.grpc.status_code#
     db.system db.system.name db.namespace db.collection.name db.operation.name db.response.status_code
     messaging.system messaging.destination.name messaging.operation.name messaging.operation.type
@@ -116,7 +110,7 @@ export const KEPT_SECTIONS: readonly KeptSection[] = [
   section(
     'where it ran',
     `
-    service.name service.namespace service.version service.instance.id service.criticality
+    service.namespace service.version service.instance.id service.criticality
     deployment.environment deployment.environment.name telemetry.sdk.language telemetry.sdk.name
     telemetry.sdk.version telemetry.distro.name telemetry.distro.version process.pid# process.runtime.name
     process.runtime.version host.name host.id host.arch os.type os.version container.id container.name

@@ -1,5 +1,6 @@
 /** Names of spans and events, and types of errors, where content is removed: they can quote it too. */
 import { semconv } from '../base/index.ts';
+import { interactionKind, readTextField, spanTypeOf } from '../interaction/index.ts';
 import { redactText } from '../json/index.ts';
 
 /** Replaces text that cannot be deleted. */
@@ -45,6 +46,24 @@ const EVENTS: ReadonlySet<string> = new Set(
  * attribute that stays, such as the model or the tool. The others become `[redacted]`.
  */
 export function keptSpanName(name: string, attributes: Readonly<Record<string, unknown>>): string {
+  const kept = keptWords(name, attributes);
+  return kept === REDACTED ? (describe(attributes) ?? kept) : kept;
+}
+
+/** Names of spans by the kind that their type stands for. */
+const NAMES_BY_KIND = { model: 'chat', embeddings: 'embeddings', tool: 'execute_tool', other: undefined };
+
+/** A name for a span of whose own nothing stays: what it does, and with what model or tool. */
+function describe(attributes: Readonly<Record<string, unknown>>): string | undefined {
+  const kind = interactionKind({ name: '', attributes }) ?? 'other';
+  const type = spanTypeOf(attributes) ?? '';
+  const does = NAMES_BY_KIND[kind] ?? (WORDS.has(type) ? type : undefined);
+  const isCall = kind !== 'other';
+  const what = isCall ? readTextField(attributes, kind === 'tool' ? 'tool_name' : 'model') : undefined;
+  return does === undefined || what === undefined ? does : `${does} ${keptText('name', what)}`;
+}
+
+function keptWords(name: string, attributes: Readonly<Record<string, unknown>>): string {
   if (WORDS.has(name)) return name;
   const words = name.slice(0, 1_024).split(' ');
   const kept = words.map((word) => (WORDS.has(word) || holds(attributes, word) ? word : REDACTED));

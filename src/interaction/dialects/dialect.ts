@@ -1,6 +1,8 @@
-import { parseContainerOrKeep } from '../../json/index.ts';
+import { isObject, listOf, parseContainerOrKeep, toJsonText } from '../../json/index.ts';
+import type { TokenUsage } from '../../signals/index.ts';
 import type { InteractionKind } from '../kind.ts';
 import type { Message } from '../messages.ts';
+import { parseMessages } from '../parse-messages.ts';
 import { readProviderResponse } from '../provider-response.ts';
 import type { SpanView } from '../span-view.ts';
 
@@ -10,6 +12,11 @@ export interface DialectContent {
   readonly output?: readonly Message[] | undefined;
   /** Texts retrieved for the call, besides the tool results in `input`. */
   readonly documents?: readonly string[] | undefined;
+  /** Where they stand with the content. */
+  readonly model?: string | undefined;
+  readonly provider?: string | undefined;
+  /** Token counts that the span holds in JSON. */
+  readonly usage?: TokenUsage | undefined;
   /** Arguments of the tool this span executes, as a JSON value. */
   readonly toolArguments?: unknown;
 }
@@ -25,9 +32,26 @@ export function someOf<T>(items: readonly T[]): readonly T[] | undefined {
   return items.length === 0 ? undefined : items;
 }
 
-/** The answer in a span's whole output: the text of a provider's response, else the output itself. */
-export function answerIn(output: string): readonly Message[] {
+/**
+ * The answer in a span's whole output: the text of messages, of generations as LangChain writes them, of choices, or of a
+ * provider's response; else the output itself. A message that holds calls only has no text.
+ */
+export function answerIn(output: unknown): readonly Message[] {
   const decoded = parseContainerOrKeep(output);
+  const messages = parseMessages(typeof decoded === 'string' ? [] : messagesIn(decoded), 'assistant');
+  if (messages.some(({ parts }) => parts.length > 0)) {
+    return messages;
+  }
   const answer = typeof decoded === 'string' ? decoded : readProviderResponse(decoded).answer;
-  return [{ role: 'assistant', parts: [{ type: 'text', content: answer ?? output }] }];
+  const content = answer ?? (typeof output === 'string' ? output : toJsonText(output));
+  return content === undefined ? [] : [{ role: 'assistant', parts: [{ type: 'text', content }] }];
+}
+
+function messagesIn(output: unknown): readonly unknown[] {
+  if (Array.isArray(output)) return output.map((item) => (isObject(item) && item.message) || item);
+  if (!isObject(output)) return [];
+  const generations = listOf(output.generations).flat();
+  if (generations.length > 0) return generations.map((item) => (isObject(item) && item.message) || item);
+  if (isObject(output.message)) return [output.message];
+  return output.role === undefined && output.lc === undefined ? [] : [output];
 }

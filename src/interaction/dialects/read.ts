@@ -14,9 +14,17 @@ import { openInference } from './openinference.ts';
 import { openLlmetry } from './openllmetry.ts';
 import { semconvAttributes } from './semconv-attributes.ts';
 import { semconvEvents } from './semconv-events.ts';
+import { wholeValues } from './whole-values.ts';
 
 /** Every dialect, in order of preference. */
-const DIALECTS: readonly Dialect[] = [semconvAttributes, semconvEvents, openInference, openLlmetry, aiSdk];
+const DIALECTS: readonly Dialect[] = [
+  semconvAttributes,
+  semconvEvents,
+  openInference,
+  openLlmetry,
+  aiSdk,
+  ...wholeValues,
+];
 
 /**
  * Reads a call's interaction from a span of any dialect. Broken JSON, wrong types and missing parts leave fields out;
@@ -41,11 +49,11 @@ export function readInteraction(span: SpanView, attached: Interaction = {}): Int
     toolResultSummary: attached.toolResultSummary ?? written.toolResultSummary,
     steps: attached.steps ?? written.steps,
     stepContext: attached.stepContext ?? written.stepContext,
-    provider: attached.provider ?? provider,
-    model: attached.model ?? scalars.model,
+    provider: attached.provider ?? provider ?? written.provider,
+    model: attached.model ?? scalars.model ?? written.model,
     serverAddress: attached.serverAddress ?? textOf(attributes[semconv.ATTR_SERVER_ADDRESS]),
     serviceTier: attached.serviceTier ?? readServiceTier(attributes),
-    usage: reported ?? readUsage(span, scalars, provider),
+    usage: reported ?? readUsage(span, scalars, provider) ?? written.usage,
     providerCostUsd: attached.providerCostUsd ?? readProviderCost(attributes),
     toolArguments: attached.toolArguments ?? written.toolArguments,
     toolArgumentsText: attached.toolArgumentsText,
@@ -78,6 +86,9 @@ export function readWritten(span: SpanView, attached: Interaction): Interaction 
     steps: request.steps,
     stepContext: request.stepContext,
     toolArguments: found.toolArguments,
+    model: found.model,
+    usage: found.usage,
+    provider: found.provider === undefined ? undefined : normalizeProvider(found.provider),
   };
 }
 
@@ -96,6 +107,9 @@ function findContent(span: SpanView, kind: InteractionKind): DialectContent {
     found.output ??= content.output;
     found.documents ??= content.documents;
     found.toolArguments ??= content.toolArguments;
+    found.model ??= content.model;
+    found.provider ??= content.provider;
+    found.usage ??= content.usage;
     if (found.input !== undefined && found.output !== undefined) break;
   }
   return found;

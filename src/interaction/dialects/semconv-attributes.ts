@@ -2,7 +2,7 @@ import { semconv } from '../../base/index.ts';
 import { isObject, type JsonObject, listOf, parseContainerOrKeep, textOf } from '../../json/index.ts';
 import type { Message, MessageRole } from '../messages.ts';
 import { parseConversation, parseInstructions, parseMessages } from '../parse-messages.ts';
-import { type Dialect, type DialectContent, someOf } from './dialect.ts';
+import { answerIn, type Dialect, type DialectContent, someOf } from './dialect.ts';
 
 /**
  * The semantic conventions, 1.37 to 1.41: `gen_ai.input.messages`, `gen_ai.output.messages` and
@@ -44,7 +44,7 @@ function readOutput(attributes: JsonObject): readonly Message[] | undefined {
   const messages = attributes[semconv.ATTR_GEN_AI_OUTPUT_MESSAGES];
   if (messages !== undefined) return someOf(readMessages(messages, 'assistant'));
   const completion = attributes['gen_ai.completion'];
-  return completion === undefined ? undefined : someOf(parseConversation(completion, 'assistant'));
+  return completion === undefined ? undefined : someOf(answerIn(completion));
 }
 
 /**

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, objectOf, parseContainerOrKeep } from '../..
 import type { Message, MessageRole } from '../messages.ts';
 import { parseConversation, parseMessages } from '../parse-messages.ts';
 import type { SpanEventView } from '../span-view.ts';
-import { type Dialect, type DialectContent, someOf } from './dialect.ts';
+import { answerIn, type Dialect, type DialectContent, someOf } from './dialect.ts';
 import { readContentAttributes } from './semconv-attributes.ts';
 
 /**
@@ -47,7 +47,7 @@ function readEvent(event: SpanEventView, input: Message[], output: Message[]): v
   } else if (event.name === 'gen_ai.content.prompt' && attributes['gen_ai.prompt'] !== undefined) {
     append(input, parseConversation(attributes['gen_ai.prompt']));
   } else if (event.name === 'gen_ai.content.completion' && attributes['gen_ai.completion'] !== undefined) {
-    append(output, parseConversation(attributes['gen_ai.completion'], 'assistant'));
+    append(output, answerIn(attributes['gen_ai.completion']));
   }
 }
 
