@@ -5,6 +5,7 @@ import { followPlan, type PlanStep } from './declared-plan.ts';
 import { FailedCalls } from './failed-calls.ts';
 import { LoopDetector, type LoopVerdict } from './loop-detector.ts';
 import type { ModelCaller } from './model-caller.ts';
+import { ModelCalls } from './model-calls.ts';
 import type { OfferedTools } from './offered-tools.ts';
 import {
   CONTINUE_REQUEST,
@@ -50,6 +51,7 @@ export class GhostRun {
   readonly #runner: ToolRunner;
   readonly #loops: LoopDetector;
   readonly #failedCalls: FailedCalls;
+  readonly #calls = new ModelCalls();
   #emptyAnswers = 0;
   readonly #cutTexts: string[] = [];
 
@@ -91,9 +93,10 @@ export class GhostRun {
   async #turn(): Promise<RunEnd | undefined> {
     const { conversation, log } = this.#session;
     const { completion, catalog } = await this.#ask();
-    conversation.push(completion.message);
-    log.says(visibleText(completion.message.parts).trim());
-    const calls = toolCallsOf(completion.message);
+    const message = this.#calls.settle(completion);
+    conversation.push(message);
+    log.says(visibleText(message.parts).trim());
+    const calls = toolCallsOf(message);
     if (calls.length === 0) return await this.#withoutCalls(completion);
     this.#cutTexts.length = 0;
     const reasoning = reasoningBehind(completion);
