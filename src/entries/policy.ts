@@ -70,4 +70,5 @@ export {
   type ToolDefinition,
   type ToolsByServer,
   type TraceReplay,
+  verifyAudit,
 } from '../policy/index.ts';

@@ -6,7 +6,7 @@ export class ModelCalls {
   readonly #ids = new Set<string>();
 
   /** @returns the message of an answer, the same where nothing has to change. */
-  settle({ message, finishReason }: Completion): AssistantMessage {
+  settle({ message, finishReason }: Pick<Completion, 'message' | 'finishReason'>): AssistantMessage {
     const last = message.parts.findLastIndex((part) => part.type === 'tool_call');
     const isCut = finishReason === 'length' && last === message.parts.length - 1;
     const parts = message.parts.map((part, index) => {

@@ -45,7 +45,6 @@ export const PENDING: ReadonlySet<string> = new Set([
   'gate-schemas schema_d4',
   // Depends on the load of the machine.
   'golden-values big_text',
-  'golden-values deep',
   'int64-schema all',
   'lookaround all',
   'model-calls big_int',
