@@ -7,9 +7,18 @@ import type { Ending } from './tool-text.ts';
 /** A longer text is a document or a log, whatever it begins with. */
 const MAX_CHARS = 4_000;
 const OPENING_CHARS = 200;
-/** "Database error: ...", "Error executing query: ...", "sqlite3.OperationalError: ...", "Failed to open ...". */
-const OPENING =
-  /^\W{0,4}(?:(?:an? )?(?:[\w.-]{1,40} ){0,2}error(?: (?:while|when|in|executing|running|calling|fetching|reading|writing|opening|querying|connecting|parsing|processing)\b[^\n:]{0,80}| \(?-?\d{1,6}\)?)?: (?!(?:none|null|no|0)\s{0,4}(?:\n|$))|[\w.]{1,80}(?:error|exception): \S|failed to \w|unable to \w|fatal: \S|(?:access|permission) denied\b)/i;
+/** What an error befell, behind the word: "Error executing query: ...". */
+const DURING =
+  'while|when|in|executing|running|calling|fetching|reading|writing|opening|querying|connecting|parsing|processing';
+const NOTHING = '(?:none|null|no|0)\\s{0,4}(?:\\n|$)';
+const OPENINGS = [
+  // "Database error: ...", "Error (404): ..."
+  `(?:an? )?(?:[\\w.-]{1,40} ){0,2}error(?: (?:${DURING})\\b[^\\n:]{0,80}| \\(?-?\\d{1,6}\\)?)?: (?!${NOTHING})`,
+  // "sqlite3.OperationalError: ..."
+  '[\\w.]{1,80}(?:error|exception): \\S',
+  'failed to \\w|unable to \\w|fatal: \\S|(?:access|permission) denied\\b',
+];
+const OPENING = new RegExp(`^\\W{0,4}(?:${OPENINGS.join('|')})`, 'i');
 /** Words before "error" with which a line reports on errors. */
 const REPORT = /^\W{0,4}(?:last|latest|first|no|total|known|common|mean|average|max|type of|number of) /i;
 
