@@ -6,6 +6,7 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { LLMock } from '@copilotkit/aimock';
 import {
+  canonicalRequest,
   fromGoldenInput,
   type GhostOptions,
   type Golden,
@@ -14,6 +15,11 @@ import {
   readGolden,
   writeGolden,
 } from '../src/golden/index.ts';
+import type { JsonObject } from '../src/json/index.ts';
+import { recoveryPrompt } from '../src/orchestrator/backtrack.ts';
+import type { ModelMessage } from '../src/orchestrator/index.ts';
+import { userText } from '../src/orchestrator/providers/index.ts';
+import { PROVIDERS as WIRE_PROVIDERS } from '../src/wire/index.ts';
 import { chainOf, PROVIDERS, scenarioServer, tryGhost } from './support/ghost.ts';
 import { serveMcp, startHttpMcpServer } from './support/http-mcp-server.ts';
 import { createScenario } from './support/scenario-tools.ts';
@@ -90,6 +96,44 @@ test('with live tools the model comes from the file and the servers are real', a
   const result = await replay(path, { golden: { mode: 'replay', path, tools: 'live' } });
   assert.equal(result.success, true);
   assert.equal(result.toolChain[0]?.result, 'the report');
+});
+
+test('with live tools a request is the same whatever a tool said: text, error, image', () => {
+  const conversation = (text: string, image: string): readonly ModelMessage[] => [
+    userText('Look.'),
+    { role: 'assistant', parts: [{ type: 'tool_call', id: 'c1', name: 't', arguments: {} }] },
+    {
+      role: 'tool',
+      parts: [
+        {
+          type: 'tool_result',
+          id: 'c1',
+          name: 't',
+          content: [
+            { type: 'text', text },
+            { type: 'image', mimeType: 'image/png', data: image },
+          ],
+          isError: true,
+        },
+      ],
+    },
+    userText(recoveryPrompt([])),
+  ];
+  const other = conversation('failed at 12:01', 'AAAA').with(-1, userText(`${recoveryPrompt([])} 12:01`));
+  for (const { apis } of WIRE_PROVIDERS) {
+    for (const { name, writeRequest } of apis) {
+      const keyOf = (messages: readonly ModelMessage[], liveTools: boolean) => {
+        const body = writeRequest({ model: 'gemini-2.5-pro', messages, tools: [] });
+        return canonicalRequest(
+          { method: 'POST', path: '/v1/x', headers: {}, body: body as JsonObject },
+          liveTools,
+        );
+      };
+      const recorded = conversation('failed at 11:59', 'BBBB');
+      assert.deepEqual(keyOf(recorded, true), keyOf(other, true), name);
+      assert.notDeepEqual(keyOf(recorded, false), keyOf(other, false), name);
+    }
+  }
 });
 
 const LOOKUP = fileURLToPath(new URL('../../goldens/openai/chain_of_five_calls.json', import.meta.url));

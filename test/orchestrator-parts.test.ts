@@ -11,9 +11,16 @@ import { Budget } from '../src/orchestrator/budget.ts';
 import { compacted, criticalLines, digest, planCompaction } from '../src/orchestrator/compaction.ts';
 import { Conflicts, conflictSentence } from '../src/orchestrator/conflicts.ts';
 import { Dependencies } from '../src/orchestrator/dependencies.ts';
+import { looksFailed } from '../src/orchestrator/looks-failed.ts';
 import { LoopDetector } from '../src/orchestrator/loop-detector.ts';
+import { ModelCalls } from '../src/orchestrator/model-calls.ts';
 import { selectTools } from '../src/orchestrator/offered-tools.ts';
-import { type ModelMessage, userText } from '../src/orchestrator/providers/index.ts';
+import {
+  type Completion,
+  type ModelMessage,
+  toolCallsOf,
+  userText,
+} from '../src/orchestrator/providers/index.ts';
 import { ResultCap } from '../src/orchestrator/result-cap.ts';
 import { toolPerformance } from '../src/orchestrator/synthesis.ts';
 import { ToolCache } from '../src/orchestrator/tool-cache.ts';
@@ -377,6 +384,71 @@ test('a value inside a longer argument is found, for instance a table in SQL', (
   assert.deepEqual(ids.of({ sql: "SELECT name FROM customers WHERE id = 'K2'" }), [0]);
 });
 
+test('a file of a list is found in the path that is read next, whatever marks the lines of the list', () => {
+  for (const listed of [
+    '[FILE] report-2024.csv\n[DIR] drafts',
+    { content: '[FILE] report-2024.csv\n[DIR] drafts' },
+    [{ type: 'text', text: '- report-2024.csv\n- drafts' }],
+    'report-2024.csv\n1. drafts',
+  ]) {
+    const known = dependenciesOn(done('nothing here'), done(listed, { path: '/data' }));
+    assert.deepEqual(known.of({ path: '/data/report-2024.csv' }), [1], JSON.stringify(listed));
+    assert.deepEqual(known.of({ path: '/data/drafts/x' }), [1]);
+    assert.deepEqual(known.of({ path: '/data/other.csv' }), []);
+  }
+  const prose = dependenciesOn(done('ready\nto\nread'));
+  assert.deepEqual(prose.of({ text: 'is it ready to be read' }), [], 'words are no names');
+});
+
+test('calls of a run have ids of their own, and the one that the output limit cut is marked', () => {
+  const calls = new ModelCalls();
+  const call = (id: string) => ({ type: 'tool_call', id, name: 't', arguments: { a: 1 } }) as const;
+  const settle = (finishReason: 'length' | 'tool_calls', ...parts: Completion['message']['parts']) =>
+    toolCallsOf(calls.settle({ message: { role: 'assistant', parts }, finishReason }));
+  assert.deepEqual(settle('tool_calls', call('c'), call('c')), [call('c'), call('c_2')]);
+  assert.deepEqual(settle('length', call('d'), call('c')), [call('d'), { ...call('c_3'), isCut: true }]);
+  assert.deepEqual(settle('length', call('e'), { type: 'text', text: 'and so' }), [call('e')]);
+});
+
+test('a result looks failed by how it begins or by its error member, and not by what it is about', () => {
+  const looks = (value: unknown) =>
+    looksFailed({
+      success: true,
+      value,
+      text: typeof value === 'string' ? value : JSON.stringify(value),
+      images: [],
+      links: [],
+      seconds: 0,
+      cached: false,
+    });
+  for (const failed of [
+    'Error: no such table: users',
+    'Database error: no such column: x',
+    'Error executing query: syntax error',
+    'sqlite3.OperationalError: database is locked',
+    'Traceback (most recent call last):\n  File "x"',
+    'Failed to open the page: net::ERR_NAME_NOT_RESOLVED',
+    'MCP error -32602: id is required',
+    '❌ Error: not found',
+    { error: 'no such row' },
+    { isError: true, message: 'x' },
+  ])
+    assert.ok(looks(failed), JSON.stringify(failed));
+  for (const fine of [
+    'Error handling in Rust',
+    'Error rate: 5%',
+    'Last error: none',
+    'Failed logins: 3',
+    'The server had no errors',
+    'Exception handling: a guide',
+    '[{"error": "old"}]',
+    { error: null, rows: [] },
+    { errors: 0 },
+    `Error: ${'a log line\n'.repeat(1_000)}`.padStart(6_000),
+  ])
+    assert.ok(!looks(fine), JSON.stringify(fine).slice(0, 80));
+});
+
 function conflictsOf(...entries: ReturnType<typeof done>[]): string[] {
   const conflicts = new Conflicts();
   for (const entry of entries) conflicts.add(entry);
@@ -420,12 +492,19 @@ test('results of two tools that disagree by key are found, and which one the ans
     ).length,
     1,
   );
+  assert.equal(
+    conflictsOf(done({ id: 7, city: 'Berlin' }, {}, 'a.get'), done({ id: 7, city: 'Paris' }, {}, 'b.lookup'))
+      .length,
+    1,
+    'tools that name no kind, and things of the same fields',
+  );
 });
 
 test('what differs for a good reason is no conflict', () => {
   const none = [
     [done({ id: 'C17', city: 'Paris' }, {}, 'a.get'), done({ id: 'C17', city: 'Rome' }, {}, 'a.get')],
     [done({ id: 1, name: 'Order' }, {}, 'a.get_order'), done({ id: 1, name: 'Ada' }, {}, 'b.get_customer')],
+    [done({ id: 1, name: 'Order', x: 1 }, {}, 'a.get'), done({ id: 1, name: 'Ada' }, {}, 'b.get')],
     [done({ id: 'C17', updated_at: '1' }, {}, 'a.get'), done({ id: 'C17', updated_at: '2' }, {}, 'b.get')],
     [done({ id: 'C17', n: 1 }, {}, 'a.get'), done({ id: 'C17', n: '1.0' }, {}, 'b.get')],
     [done({ result: 3 }, { a: 1, b: 2 }, 'a.add'), done({ result: -1 }, { a: 1, b: 2 }, 'a.sub')],

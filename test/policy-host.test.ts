@@ -38,6 +38,7 @@ import { serverFile } from './support/server-file.ts';
 import { longTest } from './support/size.ts';
 import { spanToRow } from './support/span-row.ts';
 import { tempDir } from './support/temp-dir.ts';
+import { waitUntil } from './support/wait-until.ts';
 
 /** The example servers, one of them a process, connected once; a host that closes them leaves them open. */
 const servers: Record<string, PolicyServer> = {};
@@ -480,13 +481,11 @@ test('a server config without an enabled server is refused', async () => {
     });
 });
 
-test('a server that cannot be started closes what was opened and leaves no process', async () => {
+test('a server that cannot be started is named and the others work; without any the host is not opened', async () => {
   using gate = new PolicyGate({ policy: ALLOWLIST });
   const planner: Planner = { plan: async () => '' };
-  const servers = {
-    'mcp-sharepoint': stdio('mcp-sharepoint'),
-    'mcp-servicenow': { command: '/does/not/exist' },
-  };
+  const missing = { 'mcp-servicenow': { command: '/does/not/exist' } };
+  const servers = { 'mcp-sharepoint': stdio('mcp-sharepoint'), ...missing };
   let closed = 0;
   const given: PolicyServer = {
     listTools: async () => [],
@@ -496,7 +495,17 @@ test('a server that cannot be started closes what was opened and leaves no proce
     },
   };
   const before = new Set(children());
-  await assert.rejects(PolicyHost.open({ gate, planner, servers: { ...servers, given }, audit: false }), {
+  const warned: string[] = [];
+  const onWarning = ({ message }: Error) => warned.push(message);
+  process.on('warning', onWarning);
+  const host = await PolicyHost.open({ gate, planner, servers: { ...servers, given }, audit: false });
+  await waitUntil(() => warned.length > 0);
+  process.off('warning', onWarning);
+  assert.match(warned.join(), /"mcp-servicenow": the command "\/does\/not\/exist" was not found/);
+  await host.askOnce('What is there?');
+  assert.ok(gate.allowedTools('mcp-sharepoint').length > 0);
+  await host.close();
+  await assert.rejects(PolicyHost.open({ gate, planner, servers: missing, audit: false }), {
     code: 'SERVER_UNAVAILABLE',
     message: /Server "mcp-servicenow": the command "\/does\/not\/exist" was not found/,
   });

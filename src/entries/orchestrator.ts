@@ -59,6 +59,8 @@ export {
   type StopReason,
   type ToolCacheOptions,
   type ToolChainEntry,
+  toWire,
   type UndoCall,
   type UndoOptions,
+  type WireGhostResult,
 } from '../orchestrator/index.ts';

@@ -10,9 +10,12 @@ export type { ServerEntry, ServerRequestGuard, ServerRequestHandlers } from '../
 export {
   type AskOptions,
   type AskResult,
+  type AuditHead,
   AuditLog,
   type AuditOption,
   type AuditOptions,
+  type AuditProblem,
+  type AuditReport,
   type AuditRun,
   askResultToWire,
   asksForSummary,
@@ -70,4 +73,5 @@ export {
   type ToolDefinition,
   type ToolsByServer,
   type TraceReplay,
+  verifyAudit,
 } from '../policy/index.ts';

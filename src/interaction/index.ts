@@ -67,6 +67,6 @@ export { type ProviderResponse, readProviderResponse } from './provider-response
 export { addResponse, present, responseAttributes, usageAttributes } from './response-attributes.ts';
 export { hasFieldValue, readTextField, saysTokens } from './scalars.ts';
 export type { SpanEventView, SpanView } from './span-view.ts';
-export { toolResultText } from './tool-outcome.ts';
+export { toolOutcome, toolResultText } from './tool-outcome.ts';
 export type { CallContent, Interaction } from './types.ts';
 export { isUsageColumn } from './usage.ts';

@@ -1,4 +1,5 @@
 import type { ToolCallOutcome } from '../mcp-client/index.ts';
+import { NOTICES } from './prompts.ts';
 import type { RecoveryAction } from './result.ts';
 
 /** Why a call did not work: an outcome of the server, or what kept it from being made. */
@@ -81,7 +82,7 @@ export function recoveryPrompt(recoveries: readonly Recovery[]): string {
     (recovery) =>
       `Tool ${recovery.failure.toolName} failed: ${recovery.failure.message}\n${advice(recovery)}`,
   );
-  return `The previous approach failed.\n\n${lines.join('\n\n')}\n\nPlease try a different approach.`;
+  return `${NOTICES.failed}\n\n${lines.join('\n\n')}\n\nPlease try a different approach.`;
 }
 
 function advice({ strategy, alternatives }: Recovery): string {

@@ -1,5 +1,6 @@
 import { beginningOfJson } from '../json/index.ts';
 import { toolWords } from './backtrack.ts';
+import { NOTICES } from './prompts.ts';
 import type { ToolChainEntry } from './result.ts';
 import {
   holdsWord,
@@ -27,6 +28,8 @@ interface Reading {
 
 interface Fact extends Reading {
   readonly types: ReadonlySet<string>;
+  /** The fields of the thing, in order; empty for one alone. */
+  readonly shape: string;
 }
 
 const MAX_FACTS = 5_000;
@@ -107,13 +110,14 @@ export class Conflicts {
     this.#types.set(group.name, kinds);
     const types = new Set([...named.types, ...kinds]);
     const keys = group.members.map(({ key }) => plainKey(key));
+    const shape = keys.length < 2 ? '' : [...keys].sort().join(' ');
     for (const { key, parent, value } of group.members) {
       const plain = plainKey(key);
       const isNamed = isIdentity(key) || named.keys.has(plain);
       if (typeof value === 'string' && value.length > MAX_VALUE_CHARS) continue;
       if (isNamed || VOLATILE.test(key) || (named.isAsked && OF_THE_ANSWER.has(plain))) continue;
       const isOnly = keys.indexOf(plain) === keys.lastIndexOf(plain);
-      const fact = { index, toolName, value, types };
+      const fact = { index, toolName, value, types, shape };
       this.#addFact(
         named.keys.has('uri') ? server : '',
         named.entity,
@@ -162,7 +166,7 @@ export function conflictSentence({ entity, field, readings: [one, other] }: Conf
 /** The message to the model about conflicts that were just found. */
 export function conflictNotice(conflicts: readonly Conflict[]): string {
   const lines = conflicts.map((conflict) => conflictSentence(conflict));
-  return `Results disagree. ${lines.join(' ')} Find out which is right, or say in your answer which one you trust and why.`;
+  return `${NOTICES.conflict} ${lines.join(' ')} Find out which is right, or say in your answer which one you trust and why.`;
 }
 
 interface Identity {
@@ -221,10 +225,16 @@ function typesOf(toolName: string, name: string): string[] {
     .filter((word) => word !== '' && !VERBS.has(word));
 }
 
-/** `C17` is one thing wherever it turns up; `7` is one only among things of the same kind. */
+/**
+ * `C17` is one thing wherever it turns up; `7` is one only among things of the same kind, or of the same fields where the
+ * tools do not say of which kind theirs are.
+ */
 function isSameThing(entity: string, one: Fact, other: Fact): boolean {
   const isDistinctive = entity.length >= 3 && /\p{L}/u.test(entity) && /[\p{N}@/:.-]/u.test(entity);
-  return isDistinctive || [...one.types].some((type) => type !== '' && other.types.has(type));
+  const [kinds, others] = [one, other].map(({ types }) => [...types].filter((type) => type !== ''));
+  if (isDistinctive || kinds?.some((kind) => other.types.has(kind)) === true) return true;
+  const isKindUnknown = kinds?.length === 0 || others?.length === 0;
+  return isKindUnknown && one.shape !== '' && one.shape === other.shape;
 }
 
 function isSameValue(one: MemberValue, other: MemberValue): boolean {

@@ -1,4 +1,4 @@
-import { beginningOfJson } from '../json/index.ts';
+import { beginningOfJson, isObject, stringAt } from '../json/index.ts';
 import type { ToolChainEntry } from './result.ts';
 import { holdsWord, type Member, memberGroups, plainKey, searchWork } from './result-members.ts';
 
@@ -28,6 +28,8 @@ interface Argument {
 interface KnownResult {
   readonly text: string;
   readonly members: readonly Member[];
+  /** Names that stand on lines of their own, as in a list of files. */
+  readonly listed: readonly string[];
   /** Values of the call's own arguments: a result that repeats them did not bring them up. */
   readonly asked: ReadonlySet<string>;
 }
@@ -62,6 +64,7 @@ export class Dependencies {
           ? result.slice(0, MAX_RESULT_CHARS)
           : beginningOfJson(result, MAX_RESULT_CHARS),
       members: memberGroups(result).flatMap(({ members }) => members),
+      listed: listedNames(result),
       asked: new Set(argumentsOf(args).map((argument) => argument.text)),
     });
   }
@@ -93,6 +96,7 @@ export class Dependencies {
   #quotes({ key, text }: Argument, known: KnownResult): boolean {
     const isWord = text.length >= MIN_TEXT_CHARS && text.length <= MAX_WHOLE_CHARS;
     if (isWord && this.#afford(searchWork(known.text, text)) && holdsWord(known.text, text)) return true;
+    if (known.listed.some((name) => this.#isPartOf(name, text, known))) return true;
     return known.members.some((member) => {
       if (!this.#afford(text.length)) return false;
       const value = String(member.value);
@@ -105,6 +109,12 @@ export class Dependencies {
           : value.length < text.length && this.#afford(searchWork(text, value)) && holdsWord(text, value);
       return isInside && !known.asked.has(value) && this.#isNew(value);
     });
+  }
+
+  /** Whether a listed name is in an argument: the name of a file at the end of a path. */
+  #isPartOf(name: string, text: string, known: KnownResult): boolean {
+    if (name.length >= text.length || !this.#afford(searchWork(text, name))) return false;
+    return holdsWord(text, name) && !known.asked.has(name) && this.#isNew(name);
   }
 
   #isNew(value: string): boolean {
@@ -141,4 +151,34 @@ function argumentsOf(args: unknown): Argument[] {
     }
   }
   return found;
+}
+
+const MAX_LINES = 200;
+const MAX_NAME_CHARS = 200;
+/** What stands before a name in a list: `[FILE] a.txt`, `- a.txt`, `1. a.txt`. */
+const LIST_MARK = /^\s{0,20}(?:\[[A-Z]{1,12}\]|[-*+•]|\d{1,6}[.)])\s+/;
+
+/** Names on lines of their own in the texts of a result: with a mark of a list before them, or with more than letters. */
+function listedNames(result: unknown): string[] {
+  const names: string[] = [];
+  for (const text of textsIn(result)) {
+    for (const line of text.slice(0, MAX_RESULT_CHARS).split('\n', MAX_LINES)) {
+      if (names.length >= MAX_LINES) return names;
+      const mark = LIST_MARK.exec(line)?.[0] ?? '';
+      const name = line.slice(mark.length).trim();
+      if (name.length < MIN_TEXT_CHARS || name.length > MAX_NAME_CHARS) continue;
+      if (mark !== '' || /^\S*[\d./_-]\S*$/.test(name)) names.push(name);
+    }
+  }
+  return names;
+}
+
+/** The text of a result, of its blocks, or of the members of its structure. */
+function textsIn(result: unknown): string[] {
+  if (typeof result === 'string') return [result];
+  const values = Array.isArray(result)
+    ? result.slice(0, MAX_RESULTS).map((block) => stringAt(block, 'text'))
+    : [];
+  const members = isObject(result) ? Object.values(result).slice(0, MAX_RESULTS) : [];
+  return [...values, ...members].filter((text): text is string => typeof text === 'string');
 }

@@ -10,6 +10,7 @@ export { runGhost } from './ghost.ts';
 export type { LoopOptions } from './loop-detector.ts';
 export { type ModelPlannerOptions, modelPlanner } from './model-planner.ts';
 export type { RunOptions } from './options.ts';
+export { isNotice } from './prompts.ts';
 export type {
   ProviderCandidate,
   ProviderChooser,

@@ -57,6 +57,19 @@ export function finalAnswerRequest(why: string): string {
   return `You cannot call any more tools: ${why}. Answer the task now as well as you can from what you know. Say what is missing.`;
 }
 
+/** How the messages begin that tell a model about results: their wording depends on what tools returned. */
+export const NOTICES = {
+  failed: 'The previous approach failed.',
+  conflict: 'Results disagree.',
+  looksFailed: 'This looks like an error:',
+  plan: 'These steps of a plan have been taken:',
+} as const;
+
+/** Whether a text is such a message. */
+export function isNotice(text: string): boolean {
+  return Object.values(NOTICES).some((beginning) => text.startsWith(beginning));
+}
+
 export const LOOP_WARNING =
   'You have made the same call with the same arguments and got the same result several times. Doing it again will not help: use what you have, or do something else.';
 

@@ -43,6 +43,8 @@ export interface ToolChainEntry {
   /** The value; beyond 256 Mi characters of a run's results, the text that the model was shown. */
   readonly result: unknown;
   readonly error: string | null;
+  /** The server did not mark the result as an error, and its text says that the call failed. Absent when it does not. */
+  readonly looksFailed?: true | undefined;
   /** In seconds. */
   readonly executionTime: number;
   /** What the model said or thought before the call. */
@@ -88,6 +90,8 @@ export interface ToolPerformance {
   readonly toolName: string;
   readonly calls: number;
   readonly failures: number;
+  /** Results that look like errors and are not marked as such; absent for none. */
+  readonly looksFailed?: number;
   readonly retries: number;
   readonly cacheHits: number;
   readonly totalTime: number;
@@ -102,7 +106,7 @@ export interface ExecutionMetadata {
   readonly toolsDiscovered: number;
   readonly serversConnected: number;
   readonly backtrackCount: number;
-  /** Successful calls in percent of all, retries included; 100 when there was none. */
+  /** Successful calls in percent of all, retries included and without those that look failed; 100 when there was none. */
   readonly successRate: number;
   readonly tokenUsage: TokenTotals;
   /** In US dollars; null when a price or a count is unknown. */
@@ -118,6 +122,8 @@ export interface ExecutionMetadata {
   readonly quarantinedTools: readonly QuarantinedTool[];
   /** Why the run is not wholly in the audit trail. Absent when it is. */
   readonly auditProblem?: string;
+  /** Why the run was not recorded as a golden, as it was asked to be. Absent when it was. */
+  readonly goldenProblem?: string;
 }
 
 /** What a run gives back. `toWire` gives its snake_case form. */

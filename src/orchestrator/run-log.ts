@@ -1,5 +1,5 @@
 import { sliced } from '../base/index.ts';
-import { toJsonText } from '../json/index.ts';
+import { type JsonObject, objectAt, stringAt, toJsonText } from '../json/index.ts';
 import { type Conflict, Conflicts } from './conflicts.ts';
 import type { RunError, ToolChainEntry } from './result.ts';
 
@@ -52,8 +52,21 @@ export class RunLog {
     const parts = [this.#lastWords.text];
     const latest = this.chain.findLast((entry) => entry.success);
     if (latest !== undefined && latest.iteration >= this.#lastWords.iteration) {
-      parts.push(typeof latest.result === 'string' ? latest.result : (toJsonText(latest.result) ?? ''));
+      parts.push(wordsOf(latest.result));
     }
     return parts.filter((part) => part !== '').join('\n\n') || null;
   }
+}
+
+/** A result in words: of content blocks their texts, and of others what they are. */
+function wordsOf(result: unknown): string {
+  if (typeof result === 'string') return result;
+  if (!Array.isArray(result) || !result.every((block) => stringAt(block, 'type') !== undefined))
+    return toJsonText(result) ?? '';
+  const words = result.map((block: JsonObject) => {
+    const { type, text, mimeType } = { ...block, ...objectAt(block, 'resource') };
+    if (typeof text === 'string') return text;
+    return `[${typeof mimeType === 'string' ? `${mimeType} ` : ''}${type}]`;
+  });
+  return words.join('\n');
 }

@@ -3,8 +3,10 @@ import { beginningOfJson } from '../json/index.ts';
 import { type Conflict, conflictNotice } from './conflicts.ts';
 import { followPlan, type PlanStep } from './declared-plan.ts';
 import { FailedCalls } from './failed-calls.ts';
+import { looksFailedNotice } from './looks-failed.ts';
 import { LoopDetector, type LoopVerdict } from './loop-detector.ts';
 import type { ModelCaller } from './model-caller.ts';
+import { ModelCalls } from './model-calls.ts';
 import type { OfferedTools } from './offered-tools.ts';
 import {
   CONTINUE_REQUEST,
@@ -12,6 +14,7 @@ import {
   finalAnswerRequest,
   LOOP_WARNING,
   MALFORMED_CALL,
+  NOTICES,
 } from './prompts.ts';
 import {
   type Completion,
@@ -50,6 +53,7 @@ export class GhostRun {
   readonly #runner: ToolRunner;
   readonly #loops: LoopDetector;
   readonly #failedCalls: FailedCalls;
+  readonly #calls = new ModelCalls();
   #emptyAnswers = 0;
   readonly #cutTexts: string[] = [];
 
@@ -91,9 +95,10 @@ export class GhostRun {
   async #turn(): Promise<RunEnd | undefined> {
     const { conversation, log } = this.#session;
     const { completion, catalog } = await this.#ask();
-    conversation.push(completion.message);
-    log.says(visibleText(completion.message.parts).trim());
-    const calls = toolCallsOf(completion.message);
+    const message = this.#calls.settle(completion);
+    conversation.push(message);
+    log.says(visibleText(message.parts).trim());
+    const calls = toolCallsOf(message);
     if (calls.length === 0) return await this.#withoutCalls(completion);
     this.#cutTexts.length = 0;
     const reasoning = reasoningBehind(completion);
@@ -104,6 +109,8 @@ export class GhostRun {
     this.#session.options.signal?.throwIfAborted();
     const notices = await this.#failedCalls.recover(reports, calls, catalog);
     const verdict = this.#watchLoops(reports, calls);
+    const looking = reports.flatMap(({ entries }) => entries.filter((entry) => entry.looksFailed === true));
+    if (looking.length > 0) notices.push(looksFailedNotice(looking.map(({ toolName }) => toolName)));
     if (conflicts.length > 0) notices.push(conflictNotice(conflicts));
     if (verdict === 'warn') notices.push(LOOP_WARNING);
     if (notices.length > 0) conversation.push(userText(notices.join('\n\n')));
@@ -153,7 +160,7 @@ export class GhostRun {
       return { success: failure === undefined, result: report.entries.at(-1)?.result };
     });
     const end = isWhole ? '' : '\nThe plan ended there, because this call failed.';
-    conversation.push(userText(`These steps of a plan have been taken:\n${told.join('\n')}${end}`));
+    conversation.push(userText(`${NOTICES.plan}\n${told.join('\n')}${end}`));
   }
 
   /** An answer, or a reason to continue. */

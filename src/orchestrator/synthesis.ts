@@ -33,6 +33,9 @@ export function summarize(
   if (errors.length > 0) {
     sentences.push(`${count(errors.length, 'error')}, ${recovered} of them with an attempt to recover.`);
   }
+  const looking = chain.filter(({ looksFailed }) => looksFailed === true).length;
+  if (looking > 0)
+    sentences.push(`${count(looking, 'result')} that looks like an error and is not marked as one.`);
   if (conflicts.found.length > 0)
     sentences.push(`${count(conflicts.found.length, 'disagreement')} of results.`);
   if (serversConnected < serversConfigured) {
@@ -52,7 +55,8 @@ export function reasoningTrail(
       entry.dependsOn.length === 0
         ? ''
         : `, with values from step ${entry.dependsOn.map((at) => at + 1).join(', ')}`;
-    const ending = entry.success ? 'it succeeded' : `it failed: ${oneLine(entry.error ?? '')}`;
+    const looks = entry.looksFailed === true ? ', and its result looks like an error' : '';
+    const ending = entry.success ? `it succeeded${looks}` : `it failed: ${oneLine(entry.error ?? '')}`;
     const retry = entry.retryAttempt === 0 ? '' : ` (retry ${entry.retryAttempt})`;
     return `Step ${index + 1}, turn ${entry.iteration}: ${why}; called ${entry.toolName}${retry}${from}; ${ending}.`;
   });
@@ -60,10 +64,12 @@ export function reasoningTrail(
   return [...trail, ...disagreements, `${ENDINGS[stopReason]}.`];
 }
 
-/** Successful calls in percent; 100 when there was none. */
+/** Successful calls in percent, without those that look failed; 100 when there was none. */
 export function successRate(chain: GhostResult['toolChain']): number {
   if (chain.length === 0) return 100;
-  return (chain.filter((entry) => entry.success).length / chain.length) * 100;
+  return (
+    (chain.filter(({ success, looksFailed }) => success && looksFailed !== true).length / chain.length) * 100
+  );
 }
 
 function oneLine(text: string): string {
@@ -82,12 +88,14 @@ export function toolPerformance(chain: readonly ToolChainEntry[]): ToolPerforman
   return [...byTool]
     .map(([toolName, entries]) => {
       const count = (counts: (entry: ToolChainEntry) => boolean): number => entries.filter(counts).length;
+      const looking = count(({ looksFailed }) => looksFailed === true);
       const times = entries.map(({ executionTime }) => executionTime);
       const totalTime = times.reduce((sum, time) => sum + time, 0);
       return {
         toolName,
         calls: entries.length,
         failures: count(({ success }) => !success),
+        ...(looking === 0 ? {} : { looksFailed: looking }),
         retries: count(({ retryAttempt }) => retryAttempt > 0),
         cacheHits: count(({ cached }) => cached),
         totalTime,

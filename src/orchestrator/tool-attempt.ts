@@ -20,6 +20,9 @@ import {
 /** Longer results are asked for again: the cache holds hundreds. */
 const MAX_CACHED_CHARS = 1_000_000;
 
+const CUT_CALL =
+  'The output limit cut your answer off in this call, so it was not made. Make it again with all of its arguments; if they are long, in smaller steps.';
+
 /** Single tries of the calls of one run, each through cache, breaker and gate to its server. */
 export class ToolAttempts {
   readonly #session: Session;
@@ -40,6 +43,7 @@ export class ToolAttempts {
   ): Promise<Ending> {
     const cache = this.#cache;
     const { gated, breakers, options } = this.#session;
+    if (call.isCut === true) return refusedEnding('invalid_arguments', CUT_CALL);
     if (call.invalidArguments !== undefined) {
       const why = `The arguments are no JSON object: ${call.invalidArguments.reason}`;
       return refusedEnding('invalid_arguments', why);

@@ -5,6 +5,7 @@ import type { JsonObject } from '../json/index.ts';
 import type { CallFailure, FailureKind } from './backtrack.ts';
 import { Dependencies } from './dependencies.ts';
 import { READ_RESOURCE_TOOL } from './linked-resources.ts';
+import { looksFailed } from './looks-failed.ts';
 import type { FinishedCall } from './loop-detector.ts';
 import type { OfferedTool, OfferedTools } from './offered-tools.ts';
 import type { ToolCallPart, ToolResultPart } from './providers/index.ts';
@@ -176,6 +177,7 @@ export class ToolRunner {
         ? ending.value
         : this.#session.cap.apply(ending.text).text,
       error: ending.success ? null : ending.text,
+      ...(looksFailed(ending) ? { looksFailed: true } : {}),
       executionTime: ending.seconds,
       reasoning,
       retryAttempt,

@@ -8,6 +8,8 @@ export {
   AuditLog,
   type AuditOption,
   type AuditOptions,
+  type AuditProblem,
+  type AuditReport,
   type AuditRun,
   auditRun,
   expectedHead,

@@ -203,7 +203,11 @@ export const FIELD_SCRIPTS: readonly FieldScript[] = [
           .filter((line) => line.startsWith('openai '))
           .join('\n'),
       ),
-    wrong: wants(/rec completed \| replay completed .* cli same/),
+    wrong: byName(
+      // What no golden can hold costs the golden, not the run.
+      { deep: wants(/rec completed \|/) },
+      wants(/rec completed \| replay completed .* cli same/),
+    ),
   },
   { script: 'fastmcp', cases: fastmcpCases, wrong: ({ text }) => (text === 'same' ? undefined : text) },
   { script: 'http-forms', wrong: byName(HTTP_FORMS, isFine) },

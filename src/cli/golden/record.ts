@@ -64,6 +64,8 @@ export const goldenRecordCommand: Command = {
         source: values['as-recorded'] === true ? 'recorded' : undefined,
       },
     });
+    // A warning has said why.
+    if (result.executionMetadata.goldenProblem !== undefined) return EXIT_FAILED;
     const golden = await readGolden(path);
     const written = {
       path,

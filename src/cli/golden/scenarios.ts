@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ObservatoryError, packageFile } from '../../base/index.ts';
 import { type GoldenCategory, mcpGhost } from '../../golden/index.ts';
+import { connectServers } from '../../mcp-client/index.ts';
 import {
   type Command,
   EXIT_FAILED,
@@ -80,6 +81,8 @@ export const goldenScenariosCommand: Command = {
     };
     let isWhole = true;
     let recorded = 0;
+    // Before a run is paid for.
+    if (PROVIDERS.some((provider) => keyOf(provider, io) !== undefined)) await assertServersStart();
     for (const provider of PROVIDERS.filter((one) => named.length === 0 || named.includes(one))) {
       for (const { name, category, prompt } of SCENARIOS) {
         const path = join(out, provider, `${name}.json`);
@@ -118,6 +121,13 @@ export const goldenScenariosCommand: Command = {
 
 function isMissingKey(error: unknown): error is ObservatoryError {
   return ObservatoryError.isInstance(error) && error.code === 'API_KEY_MISSING';
+}
+
+/** @throws the error of a server that cannot be used: of the database without its packages, for instance. */
+async function assertServersStart(): Promise<void> {
+  await using pool = await connectServers(await servers());
+  const failed = pool.servers.find(({ error }) => error !== undefined);
+  if (failed?.error !== undefined) throw failed.error;
 }
 
 async function servers(): Promise<object> {

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { ObservatoryError, VERSION } from '../../base/index.ts';
+import { errorMessage, ObservatoryError, VERSION, warnVisibly } from '../../base/index.ts';
 import { type GhostResult, type RunOptions, runGhost, toWire } from '../../orchestrator/index.ts';
 import {
   type ComparisonRules,
@@ -71,12 +71,16 @@ export class RunRecorder {
   }
 }
 
-/** Runs the task and writes its golden. @throws ObservatoryError `INVALID_OPTION` if the provider is not given by name. */
+/**
+ * Runs the task and writes its golden. Of a run that no golden can hold (a result nested too deep) the result says why in
+ * `goldenProblem`, and nothing is written.
+ * @throws ObservatoryError `INVALID_OPTION` if the provider is not given by name; the errors of writing the file.
+ */
 export async function recordRun(options: RunOptions, golden: RecordGoldenOptions): Promise<GhostResult> {
   const recorder = new RunRecorder();
   const { scrubber } = recorder;
   scrubber.add(options.apiKey);
-  const finish = async (result: GhostResult): Promise<void> => {
+  const write = async (result: GhostResult): Promise<void> => {
     // Half a run cannot be replayed.
     if (options.signal?.aborted === true) return;
     for (const secret of await secretsOf(options.serverConfig)) scrubber.add(secret);
@@ -102,11 +106,29 @@ export async function recordRun(options: RunOptions, golden: RecordGoldenOptions
       input,
     });
   };
-  return await runGhost(options, {
+  let goldenProblem: string | undefined;
+  const finish = async (result: GhostResult): Promise<void> => {
+    try {
+      await write(result);
+    } catch (error) {
+      if (!isAboutContent(error)) throw error;
+      goldenProblem = errorMessage(error);
+      warnVisibly(`mcp-observatory: The golden ${golden.path} is not written: ${goldenProblem}`);
+    }
+  };
+  const result = await runGhost(options, {
     fetch: recorder.model.fetch,
     openLink: recordingLink(recorder.servers),
     finish,
   });
+  if (goldenProblem === undefined) return result;
+  return { ...result, executionMetadata: { ...result.executionMetadata, goldenProblem } };
+}
+
+/** Whether what servers or the provider said cannot be written as a golden; a `RangeError` comes of deep nesting. */
+function isAboutContent(error: unknown): boolean {
+  const isRefused = ObservatoryError.isInstance(error) && error.code === 'INVALID_INPUT';
+  return isRefused || error instanceof RangeError;
 }
 
 /** When a golden expires; null for never. */

@@ -1,4 +1,6 @@
 import { checkOptions, checkValue, kinds, type OptionKinds } from '../../base/index.ts';
+import { isObject, stringAt } from '../../json/index.ts';
+import { isNotice } from '../../orchestrator/index.ts';
 import {
   A_GOLDEN,
   fromWireResponse,
@@ -123,6 +125,8 @@ export class GoldenPlayer {
 const API_ENDS = ['/chat/completions', '/responses', '/messages', '/models/'] as const;
 
 const RESULT_LEFT_OUT = '[tool result]';
+/** What the providers' requests say before an image of a result (`src/wire`). */
+const IMAGE_LABEL = /^Image from .{1,128}:$/;
 
 /**
  * The key by which requests are matched: method, API and body. Host, version prefix and headers do not count, so that
@@ -156,17 +160,46 @@ function apiOf(path: string): string {
   return start === -1 ? path : path.slice(start + 1);
 }
 
-/** Replaces the content of each tool result. Ids, names and errors stay. */
+/**
+ * Replaces the content of each tool result, and of what the orchestrator tells the model about results. Images of
+ * results, which some APIs want in a message of the user, are left out. Ids, names and errors stay.
+ */
 function withoutResults(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutResults);
+  if (Array.isArray(value)) return withoutImages(value).map(withoutResults).filter(isSomething);
   if (typeof value !== 'object' || value === null) return value;
   const record = value as Record<string, unknown>;
   if (record.role === 'tool' || record.type === 'tool_result') return { ...record, content: RESULT_LEFT_OUT };
   if (record.type === 'function_call_output') return { ...record, output: RESULT_LEFT_OUT };
   return Object.fromEntries(
     Object.entries(record).map(([key, member]) => {
-      if (key !== 'functionResponse') return [key, withoutResults(member)];
-      return [key, { ...(member as object), response: RESULT_LEFT_OUT }];
+      if (key === 'functionResponse') {
+        const { parts: _images, ...response } = member as Record<string, unknown>;
+        return [key, { ...response, response: RESULT_LEFT_OUT }];
+      }
+      if ((key === 'text' || key === 'content') && typeof member === 'string' && isNotice(member))
+        return [key, RESULT_LEFT_OUT];
+      return [key, withoutResults(member)];
     }),
   );
+}
+
+/** The parts of a message without the images that a result held, each of which stands after its label. */
+function withoutImages(parts: readonly unknown[]): readonly unknown[] {
+  let isAfterLabel = false;
+  return parts.filter((part) => {
+    const isImage = isAfterLabel;
+    const text = stringAt(part, 'text');
+    isAfterLabel = text !== undefined && IMAGE_LABEL.test(text);
+    return !isAfterLabel && (!isImage || text !== undefined);
+  });
+}
+
+/** False for a message of the user that held nothing but images of results. */
+function isSomething(item: unknown): boolean {
+  const isUsers = stringAt(item, 'role') === 'user';
+  return !isUsers || !['content', 'parts'].some((key) => isObject(item) && isEmptyList(item[key]));
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
 }

@@ -10,4 +10,4 @@ export {
 export { type AuditHead, expectedHead, parseObject } from './audit-head.ts';
 export { type KeptContent, type RecordContent, readKept } from './content.ts';
 export { hashText } from './files.ts';
-export { verifyAudit } from './verify.ts';
+export { type AuditProblem, type AuditReport, verifyAudit } from './verify.ts';

@@ -14,6 +14,7 @@ import {
   ObservatoryError,
   type OptionKinds,
   required,
+  warnVisibly,
 } from '../../base/index.ts';
 import type { JsonObject } from '../../json/index.ts';
 import { redactText } from '../../json/index.ts';
@@ -32,7 +33,7 @@ import { type CallToolPlan, parsePlan } from '../plan.ts';
 import { type Gate, gateOf, type ReasonCode } from '../reasons/index.ts';
 import { addGateEvent, inGateSpan, setFallback, setRefusal } from '../telemetry.ts';
 import { asksForSummary, type Planner, parseSummary, planMessages, summaryMessages } from './prompts.ts';
-import { connectPolicyServers, discoverTools, type PolicyServer } from './servers.ts';
+import { connectUsableServers, discoverTools, type PolicyServer } from './servers.ts';
 
 /** The answer to one question. */
 export type AskResult =
@@ -129,8 +130,9 @@ export class PolicyHost {
   }
 
   /**
-   * Opens the audit trail and the servers.
-   * @throws ObservatoryError `INVALID_OPTION`, `AUDIT_UNAVAILABLE`, or what connecting throws; servers opened before are closed.
+   * Opens the audit trail and the servers. A server that cannot be used is named in a warning, and the others are used.
+   * @throws ObservatoryError `INVALID_OPTION`, `INVALID_SERVER_CONFIG`, `AUDIT_UNAVAILABLE`, or what connecting throws when
+   *   no server can be used; servers opened before are closed.
    */
   static async open(options: PolicyHostOptions): Promise<PolicyHost> {
     checkOptions(options, OPTIONS, 'PolicyHost.open()');
@@ -275,19 +277,32 @@ export class PolicyHost {
   }
 }
 
-/** Connects those servers that are not connections yet; when one fails, all are closed. */
+/**
+ * Connects those servers that are not connections yet. One that cannot be used is named in a warning and has no tools;
+ * when none can, all are closed.
+ */
 async function openServers(
   { servers: given, gate, handlers }: PolicyHostOptions,
   audit: AuditLog | undefined,
 ): Promise<ReadonlyMap<string, PolicyServer>> {
   const guard = serverRequestGuard({ gate, audit });
   const isConnection = (server: PolicyServer | ServerEntry) => 'listTools' in server;
-  const entries = Object.entries(given).filter(([, server]) => !isConnection(server));
+  const [connections, entries] = [true, false].map((wanted) =>
+    Object.entries(given).filter(([, server]) => isConnection(server) === wanted),
+  ) as [[string, PolicyServer][], [string, ServerEntry][]];
+  const failed: ObservatoryError[] = [];
   try {
     const connected =
       entries.length === 0
         ? {}
-        : await connectPolicyServers({ mcpServers: Object.fromEntries(entries) }, { handlers, guard });
+        : await connectUsableServers(
+            { mcpServers: Object.fromEntries(entries) },
+            { handlers, guard },
+            (error) => failed.push(error),
+          );
+    const [first] = failed;
+    if (first !== undefined && failed.length === Object.keys(given).length) throw first;
+    for (const { message } of failed) warnVisibly(`mcp-observatory: ${message} The other servers are used.`);
     // In the order of the options, which is that of the planner's prompt.
     const all = Object.entries(given).map(([id, server]) => [
       id,
@@ -295,8 +310,7 @@ async function openServers(
     ]);
     return new Map(all.filter((pair): pair is [string, PolicyServer] => pair[1] !== undefined));
   } catch (error) {
-    const connections = Object.values(given).filter(isConnection) as PolicyServer[];
-    await Promise.allSettled(connections.map((server) => server.close()));
+    await Promise.allSettled(connections.map(([, server]) => server.close()));
     throw error;
   }
 }

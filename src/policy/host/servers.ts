@@ -35,9 +35,25 @@ export async function connectPolicyServers(
   config: unknown,
   options: ConnectServersOptions = {},
 ): Promise<Readonly<Record<string, PolicyServer>>> {
+  return await connectUsableServers(config, options, (error) => {
+    throw error;
+  });
+}
+
+/**
+ * As {@link connectPolicyServers}, for those servers that can be used.
+ * @param onFailed Called with the error of each other one.
+ */
+export async function connectUsableServers(
+  config: unknown,
+  options: ConnectServersOptions,
+  onFailed: (error: ObservatoryError) => void,
+): Promise<Readonly<Record<string, PolicyServer>>> {
   const pool = await connectServers(config, { maxReconnects: DEFAULT_RECONNECTS, ...options });
-  const error = pool.servers.find((each) => each.error !== undefined)?.error;
-  if (error !== undefined) {
+  try {
+    const failed = pool.servers.flatMap(({ error }) => (error === undefined ? [] : [error]));
+    for (const error of failed) onFailed(error);
+  } catch (error) {
     await pool.close();
     throw error;
   }
@@ -47,7 +63,8 @@ export async function connectPolicyServers(
       'The server config names no server, or only disabled ones; write { "mcpServers": { "name": { "command": "..." } } }.',
     );
   }
-  return Object.fromEntries(pool.servers.map((each) => [each.name, policyServer(each)]));
+  const usable = pool.servers.filter(({ error }) => error === undefined);
+  return Object.fromEntries(usable.map((each) => [each.name, policyServer(each)]));
 }
 
 /** As {@link connectPolicyServers}, for a single server. */

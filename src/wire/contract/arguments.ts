@@ -8,7 +8,7 @@ export type ParsedArguments =
   | { readonly arguments: JsonObject; readonly invalidArguments?: undefined }
   | { readonly arguments: JsonObject; readonly invalidArguments: InvalidArguments };
 
-/** Reads tool arguments a model wrote as text. No text at all means no arguments, as models write it. */
+/** Reads tool arguments a model wrote as text. No text at all means no arguments, and so does null. */
 export function parseArguments(text: string): ParsedArguments {
   if (text.trim() === '') return { arguments: {} };
   let value: unknown;
@@ -18,7 +18,10 @@ export function parseArguments(text: string): ParsedArguments {
     return { arguments: {}, invalidArguments: { text, reason: (error as Error).message } };
   }
   if (isObject(value)) return { arguments: value };
-  const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+  if (value === null) return { arguments: {} };
+  // Some models encode the object twice.
+  if (typeof value === 'string' && text.length > value.length) return parseArguments(value);
+  const kind = Array.isArray(value) ? 'an array' : `a ${typeof value}`;
   return { arguments: {}, invalidArguments: { text, reason: `expected a JSON object, got ${kind}` } };
 }
 

@@ -58,6 +58,8 @@ export interface ToolCallPart {
   /** Arguments; empty when `invalidArguments` is set. */
   readonly arguments: JsonObject;
   readonly invalidArguments?: InvalidArguments | undefined;
+  /** The output limit cut the answer off in this call, whose arguments may not be all that the model meant. */
+  readonly isCut?: true | undefined;
   /** True when the provider gave no id and the reader made this one up; it is not sent back. */
   readonly idAssigned?: boolean | undefined;
   /** Gemini's signature of this part, returned verbatim in the next request. */

@@ -133,7 +133,10 @@ export class ChatStream implements AnswerStream {
   #callOf(slot: StreamedChoice, fragment: JsonObject, name: string): StreamedCall | undefined {
     const id = stringAt(fragment, 'id') || undefined;
     const given = numberAt(fragment, 'index');
-    const byId = id === undefined ? undefined : slot.callsById.get(id);
+    const sameId = id === undefined ? undefined : slot.callsById.get(id);
+    // Some servers give parallel calls one id.
+    const isOther = name !== '' && given !== undefined && given !== sameId?.index;
+    const byId = isOther ? undefined : sameId;
     const index = given ?? slot.calls.at(-1)?.index ?? 0;
     const open = byId ?? slot.openCalls.get(index);
     const continues =
