@@ -1,100 +1,31 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import {
-  type Attributes,
-  type Context,
-  ROOT_CONTEXT,
-  SpanKind,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api';
+import { ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import {
   InMemorySpanExporter,
   NodeTracerProvider,
   type ReadableSpan,
   SimpleSpanProcessor,
-  type SpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
 import { Enricher, innermostFirst, ObservatorySpanProcessor } from '../src/processor/index.ts';
+import {
+  agent,
+  aiSdk,
+  chat,
+  make,
+  model,
+  OURS,
+  openInference,
+  own,
+  type Part,
+  plain,
+  spansOf,
+  tool,
+  usage,
+} from './support/call-parts.ts';
 import { MetricReader } from './support/metric-reader.ts';
 import { spanToRow } from './support/span-row.ts';
 import { recordSpans } from './support/spans.ts';
-
-/** A span of a run, by the instrumentation that makes it. */
-interface Part {
-  readonly scope: string;
-  readonly attributes: Attributes;
-  readonly kind?: SpanKind;
-  readonly parts?: readonly Part[];
-}
-
-const usage = (tokens: number) => ({
-  'gen_ai.usage.input_tokens': tokens,
-  'gen_ai.usage.output_tokens': tokens / 10,
-});
-
-/** A model call as our instrumentations, and many others, describe it. */
-const chat = (scope: string, tokens: number, id?: string, parts?: readonly Part[]): Part => ({
-  scope,
-  kind: SpanKind.CLIENT,
-  attributes: {
-    'gen_ai.operation.name': 'chat',
-    'gen_ai.provider.name': 'openai',
-    'gen_ai.request.model': 'gpt-4o-mini',
-    ...(id === undefined ? {} : { 'gen_ai.response.id': id }),
-    ...usage(tokens),
-  },
-  ...(parts === undefined ? {} : { parts }),
-});
-
-const openInference = (kind: string, tokens: number, parts: readonly Part[]): Part => ({
-  scope: '@arizeai/openinference-instrumentation-openai',
-  attributes: {
-    'openinference.span.kind': kind,
-    'llm.model_name': 'gpt-4o-mini',
-    'llm.provider': 'openai',
-    'llm.token_count.prompt': tokens,
-    'llm.token_count.completion': tokens / 10,
-  },
-  parts,
-});
-
-const aiSdk = (operation: string, tokens: number, parts: readonly Part[] = []): Part => ({
-  scope: 'ai',
-  attributes: {
-    'ai.operationId': operation,
-    'ai.model.id': 'gpt-4o-mini',
-    'ai.model.provider': 'openai.chat',
-    'ai.usage.inputTokens': tokens,
-    'ai.usage.outputTokens': tokens / 10,
-  },
-  parts,
-});
-
-const plain = (parts: readonly Part[]): Part => ({ scope: 'http', attributes: { 'url.full': 'x' }, parts });
-const agent = (tokens: number, parts: readonly Part[]): Part => ({
-  scope: 'mcp-observatory',
-  attributes: {
-    'gen_ai.operation.name': 'invoke_agent',
-    'gen_ai.request.model': 'gpt-4o-mini',
-    'observatory.cost_usd': 5,
-    ...usage(tokens),
-  },
-  parts,
-});
-const tool = (parts: readonly Part[]): Part => ({
-  scope: 'app',
-  attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'ask', ...usage(70) },
-  parts,
-});
-
-/** A span whose words nobody has agreed on. */
-const own = (attributes: Attributes, parts: readonly Part[] = []): Part => ({
-  scope: 'app',
-  attributes,
-  parts,
-});
-const model = { 'gen_ai.provider.name': 'openai', 'gen_ai.request.model': 'gpt-4o-mini' };
 
 interface Case {
   readonly run: Part;
@@ -104,7 +35,6 @@ interface Case {
   readonly isEnclosed?: boolean;
 }
 
-const OURS = 'mcp-observatory/openai';
 const CASES: Readonly<Record<string, Case>> = {
   'a call by a word of one vendor': {
     run: own({ 'gen_ai.operation.name': 'acompletion', ...model, ...usage(100) }),
@@ -232,25 +162,6 @@ function assertCounted(spans: readonly ReadableSpan[], tokens: number, calls: nu
     if (row.counted_on === null || own.includes('"output.value"')) continue;
     assert.match(own, /"(gen_ai\.usage\.input_tokens|llm\.token_count\.prompt|ai\.usage\.inputTokens)":/);
   }
-}
-
-/** Makes the spans of a run; with `isStreamed`, each ends before those in it, as around a stream. */
-function make(part: Part, tracers: (scope: string) => Tracer, isStreamed: boolean, around: Context): void {
-  const { scope, attributes, kind = SpanKind.INTERNAL, parts = [] } = part;
-  const span = tracers(scope).startSpan(`${scope} span`, { attributes, kind }, around);
-  if (isStreamed) span.end();
-  const inner = trace.setSpan(around, span);
-  for (const child of parts) make(child, tracers, isStreamed, inner);
-  if (!isStreamed) span.end();
-}
-
-function spansOf(run: Part, isStreamed: boolean, processors: readonly SpanProcessor[] = []): ReadableSpan[] {
-  const exporter = new InMemorySpanExporter();
-  const provider = new NodeTracerProvider({
-    spanProcessors: [...processors, new SimpleSpanProcessor(exporter)],
-  });
-  make(run, (scope) => provider.getTracer(scope), isStreamed, ROOT_CONTEXT);
-  return exporter.getFinishedSpans();
 }
 
 describe('tokens and cost of a call are counted once', () => {

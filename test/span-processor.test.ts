@@ -5,7 +5,11 @@ import { SpanStatusCode, trace } from '@opentelemetry/api';
 import { AlwaysOffSampler } from '@opentelemetry/sdk-trace-node';
 import { attachInteraction, markEnriched } from '../src/interaction/index.ts';
 import { canonicalHash } from '../src/json/index.ts';
-import { ObservatorySpanProcessor } from '../src/processor/index.ts';
+import {
+  Enricher,
+  ObservatorySpanProcessor,
+  type ObservatorySpanProcessorOptions,
+} from '../src/processor/index.ts';
 import { CHAT_ATTRIBUTES, captureDiag, chat, chatContent, observe } from './support/observed.ts';
 import { recordSpan } from './support/span-fixture.ts';
 
@@ -133,21 +137,71 @@ test('of two processors only the first works', () => {
   assert.equal(span().attributes['observatory.prompt_hash'], sha256('q'));
 });
 
-test('a full span keeps its attributes, and what did not fit is counted and said once', () => {
-  const { tracer, spans, processor } = observe({ limits: { attributeCountLimit: 128 } });
-  const lines = captureDiag(() => {
-    for (const round of [1, 2]) {
-      chat(tracer, {
-        ...chatContent(`q${round}`, 'a'),
-        ...Object.fromEntries(Array.from({ length: 121 }, (_, i) => [`app.key${i}`, i])),
-      });
+test('a span that is full by a limit of the program keeps its attributes, and has the fields beyond it', () => {
+  const { tracer, span, processor } = observe({ limits: { attributeCountLimit: 40 } });
+  const others = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`app.key${i}`, i]));
+  chat(tracer, { ...chatContent('q', 'a'), ...others, 'app.last': true });
+  const { attributes } = span();
+  assert.equal(attributes['app.key0'], 0);
+  assert.equal(attributes['app.last'], undefined);
+  assert.equal(attributes['observatory.prompt_hash'], sha256('q'));
+  for (const name of ['cost_usd', 'hallucination_risk_score', 'hallucination_risk_level'])
+    assert.notEqual(attributes[`observatory.${name}`], undefined, name);
+  assert.equal(processor.stats.attributesDropped, 0);
+});
+
+for (const [messages, when] of [
+  [40, 'last'],
+  [64, 'first'],
+  [64, 'last'],
+  [300, 'last'],
+] as const) {
+  test(`a conversation of ${messages} messages, an attribute each, with its usage ${when}, has its fields`, () => {
+    const { tracer, span } = observe();
+    const long = tracer.startSpan('llm');
+    const usage = { 'llm.token_count.prompt': 4000, 'llm.token_count.completion': 40 };
+    long.setAttributes({
+      'openinference.span.kind': 'LLM',
+      'llm.model_name': 'gpt-4o',
+      'llm.provider': 'openai',
+      ...(when === 'first' ? usage : {}),
+    });
+    for (let i = 0; i < messages; i += 1) {
+      long.setAttribute(`llm.input_messages.${i}.message.role`, i % 2 === 0 ? 'user' : 'assistant');
+      long.setAttribute(`llm.input_messages.${i}.message.content`, `text ${i}`);
     }
-    assert.ok(processor.stats.attributesDropped > 0);
+    long.setAttribute('llm.output_messages.0.message.role', 'assistant');
+    long.setAttribute('llm.output_messages.0.message.content', 'answer');
+    if (when === 'last') long.setAttributes(usage);
+    long.end();
+    const { attributes } = span();
+    assert.equal(attributes['observatory.answer_hash'], sha256('answer'));
+    assert.equal(Number(attributes['observatory.cost_usd']).toFixed(6), '0.010400');
+    assert.notEqual(attributes['observatory.hallucination_risk_score'], undefined);
+    assert.ok(Number(attributes['observatory.prompt_size_chars']) >= 6 * messages);
   });
-  const [span] = spans();
-  assert.equal(Object.keys(span?.attributes ?? {}).length, 128);
-  assert.equal(span?.attributes['app.key120'], 120);
-  assert.equal(lines.filter((line) => line.includes('OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT')).length, 1);
+}
+
+test('every way to enrich a span scores it by its evidence, unless it is told to use the heuristic', () => {
+  const content = chatContent('How many?', 'There are 12 open tickets.');
+  const call = {
+    retrievedContext: 'There are 7 open tickets.',
+    steps: [{ tool: 'count', arguments: {}, result: 'There are 7 open tickets.' }],
+  };
+  const scoreOf = (options: ObservatorySpanProcessorOptions, way: 'ending' | 'received') => {
+    const none = { onStart() {}, onEnd() {}, async forceFlush() {}, async shutdown() {} };
+    const { tracer, span } = observe({ options, wrap: (own) => (way === 'ending' ? own : none) });
+    chat(tracer, content, (one) => attachInteraction(one, call));
+    if (way === 'received') new Enricher(options).enrichReceived(span());
+    return span().attributes;
+  };
+  for (const way of ['ending', 'received'] as const) {
+    const attributes = scoreOf({}, way);
+    const risk = Number(attributes['observatory.evidence_risk_score']);
+    assert.equal(attributes['observatory.verifier_score'], 1 - risk, way);
+    const seeds = scoreOf({ signals: { verifier: 'heuristic' } }, way);
+    assert.equal(seeds['observatory.verifier_score'], 1, way);
+  }
 });
 
 test('redaction makes room on a full span for the fields', () => {

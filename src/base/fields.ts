@@ -153,7 +153,7 @@ export const FIELDS = [
   text('normalized_prompt_hash', 'SHA-256 of the prompt without UUIDs, timestamps and numbers, hex'),
   text('answer_hash', 'SHA-256 of the answer, lower-cased, white space collapsed, hex'),
   share('grounding_score', 'Overlap of the answer with the retrieved context'),
-  share('verifier_score', 'Local verifier goodness'),
+  share('verifier_score', '1 less `evidence_risk_score` where that is known, else local verifier goodness'),
   share('self_consistency_score', 'Overlap of the answer with a second answer'),
   share('numeric_variance_score', 'Numeric instability in the answer or answers'),
   flag('tool_claim_mismatch', 'The answer claims success where the tool reported failure'),
@@ -282,7 +282,7 @@ export const FIELDS = [
   text('run_id', 'Run of an agent or of the orchestrator that the call belongs to'),
   text(
     'counted_on',
-    'Where tokens and cost are counted instead: children, or the id of the span of the same call',
+    'Where the call, with its tokens and cost, is counted instead: children, or the id of another span of the same call',
   ),
   flag('evidence_partial', 'True when the evidence scores may have seen only a part of the tool calls'),
   integer('offered_tools', 'Tools whose definitions the model call carried'),

@@ -13,13 +13,7 @@ import {
 import { warmEvidence } from '../evidence/index.ts';
 import { readProviderResponse, responseAttributes } from '../interaction/index.ts';
 import type { ReasonCode } from '../policy/index.ts';
-import {
-  Enricher,
-  isName,
-  PROCESSOR_OPTIONS,
-  resolveCaptureContent,
-  withEvidence,
-} from '../processor/index.ts';
+import { Enricher, isName, PROCESSOR_OPTIONS, resolveCaptureContent } from '../processor/index.ts';
 import { answerHash } from '../signals/index.ts';
 import { type CallSettings, type SpanDescription, type TracedCall, traceCall } from './call-span.ts';
 import { governanceOf } from './governance.ts';
@@ -52,7 +46,7 @@ export function instrument(options: InstrumentOptions): Interceptor {
     throw invalidOption('`requirePromptTemplate`', "'warn' or 'block'", required);
   const isBlocking = required === 'block';
   const processorOptions = { ...rest, requirePromptTemplate: isBlocking ? undefined : required };
-  const enricher = new Enricher(withEvidence(processorOptions));
+  const enricher = new Enricher(processorOptions);
   const captureContent = resolveCaptureContent(options.captureContent);
   const scoresEvidence = options.signals?.enableEvidence !== false;
   const spans = openSpans(serviceName, tracerProvider, exporter);

@@ -19,11 +19,13 @@ export async function refreshRollups(db: Queryable): Promise<number | null> {
 }
 
 /**
- * Adds the spans stored since the last refresh to `mcp_runs` alone, as often as a list of runs should be fresh.
+ * Adds the spans stored since the last refresh to `mcp_runs` alone, as often as a list of runs should be fresh, once
+ * those of their traces that repeat a call are told from it (`mcp_traces_settle` of `schema/009_counted_once.sql`).
  * @returns how many spans were counted, null when another process is refreshing.
  * @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`.
  */
-export function refreshRuns(db: Queryable): Promise<number | null> {
+export async function refreshRuns(db: Queryable): Promise<number | null> {
+  await refresh(db, 'mcp_traces_settle');
   return refresh(db, 'mcp_runs_refresh');
 }
 

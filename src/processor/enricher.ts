@@ -34,6 +34,7 @@ import {
   EndedSpan,
   hasFigures,
   hasUsage,
+  raiseAttributeLimit,
   setFields,
   takeFields,
   toAttributes,
@@ -73,6 +74,7 @@ export class Enricher {
   /** Sets the governance fields of a span that starts. */
   begin(span: Span, parentContext: Context): void {
     try {
+      raiseAttributeLimit(span);
       const kind = interactionKind(span);
       this.#ledger.open(span, kind);
       this.#fields.expectAnswer(kind);

@@ -19,7 +19,6 @@ export {
   type ObservatorySpanProcessorOptions,
   PROCESSOR_OPTIONS,
   resolveCaptureContent,
-  withEvidence,
 } from './options.ts';
 export { RecentMap } from './recent-map.ts';
 export { checkFields, toAttributes, type WritableSpan } from './set-fields.ts';

@@ -63,14 +63,6 @@ export const PROCESSOR_OPTIONS: readonly string[] = Object.keys({
   meterProvider: true,
 } satisfies Record<keyof ObservatorySpanProcessorOptions, true>);
 
-/** The options with the evidence as the verifier, unless they name one: the default of new set-ups. */
-export const withEvidence = <O extends ObservatorySpanProcessorOptions>(options: O): O => {
-  const { signals = {} } = options;
-  // Anything else is refused where the options are checked.
-  if (typeof signals !== 'object' || signals === null) return options;
-  return { ...options, signals: { ...signals, verifier: signals.verifier ?? 'evidence' } };
-};
-
 /** Options with every default filled in. */
 export interface ResolvedProcessorOptions {
   readonly signals: SignalConfig;
@@ -107,7 +99,7 @@ export function resolveProcessorOptions(
     throw invalidOption('`requirePromptTemplate`', "'warn'", requirePromptTemplate);
   if (meterProvider !== false && meterProvider !== undefined)
     checkValue('`meterProvider`', meterProvider, having('a MeterProvider or false', 'getMeter'));
-  const config = resolveSignalConfig(signals);
+  const config = resolveSignalConfig(withDefaultVerifier(signals));
   const redact = redactContent ?? false;
   const capture = resolveCaptureContent(captureContent);
   if (redact && capture) {
@@ -129,6 +121,12 @@ export function resolveProcessorOptions(
 function checkType(name: string, value: unknown, type: 'boolean' | 'object'): void {
   if (value === undefined || (typeof value === type && value !== null)) return;
   throw invalidOption(`\`${name}\``, `a ${type}`, value);
+}
+
+/** Scores of all doors are on one scale. What is no object is refused where the options are checked. */
+function withDefaultVerifier(signals: SignalOptions): SignalOptions {
+  if (typeof signals !== 'object' || signals === null) return signals;
+  return { ...signals, verifier: signals.verifier ?? 'evidence' };
 }
 
 function checkNames(name: string, value: unknown): void {

@@ -41,7 +41,9 @@ export function toAttributes(values: FieldValues): Attributes {
  * Sets field values as attributes of a span. Existing values are kept, and values present under a standard name are not
  * repeated: reported tokens stay in `gen_ai.usage.*` only.
  *
- * @returns the values dropped because of the span's attribute limit.
+ * They are few, so a span that is full takes them beyond its limit.
+ *
+ * @returns the values that found no place, on a span that cannot be written to.
  */
 export function setFields(span: WritableSpan, values: FieldValues): FieldValues {
   const { attributes } = span;
@@ -56,7 +58,16 @@ export function setFields(span: WritableSpan, values: FieldValues): FieldValues 
     last = name;
   }
   // A span that is full takes nothing more: if it took the last one, it took them all.
-  return last === undefined || span.attributes[last] !== undefined ? NONE : missingFields(span, values);
+  return last === undefined || span.attributes[last] !== undefined ? NONE : addFields(span, values);
+}
+
+function addFields(span: WritableSpan, values: FieldValues): FieldValues {
+  try {
+    Object.assign(span.attributes, toAttributes(missingFields(span, values)));
+  } catch {
+    // Somebody has frozen it.
+  }
+  return missingFields(span, values);
 }
 
 function missingFields({ attributes }: WritableSpan, values: FieldValues): FieldValues {
@@ -131,4 +142,34 @@ function entriesOf(values: FieldValues): [AttributeColumn, AttributeValue][] {
   return (Object.entries(values) as [AttributeColumn, AttributeValue | undefined][]).filter(
     (entry): entry is [AttributeColumn, AttributeValue] => entry[1] !== undefined,
   );
+}
+
+/** The SDK's own limit, which holds where neither the program nor a variable sets one. */
+const DEFAULT_LIMIT = 128;
+/** Room for a conversation of a thousand messages in the form of OpenInference or OpenLLMetry: several attributes each. */
+const RAISED_LIMIT = 4096;
+const LIMIT_VARIABLES = ['OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT', 'OTEL_ATTRIBUTE_COUNT_LIMIT'] as const;
+
+/** What the spans of the SDK keep their limits in. */
+interface Limits {
+  readonly attributeCountLimit?: number;
+}
+const raised = new WeakMap<object, Limits>();
+
+/**
+ * Lets a span that starts take more attributes than the SDK's default limit. Beyond it the SDK drops what is set last,
+ * which for a long conversation is the answer and the usage: no hash and no cost would be right. A limit that somebody
+ * has set stays.
+ */
+export function raiseAttributeLimit(span: object): void {
+  const own = span as { _spanLimits?: Limits };
+  const limits = own._spanLimits;
+  if (limits?.attributeCountLimit !== DEFAULT_LIMIT) return;
+  let more = raised.get(limits);
+  if (more === undefined) {
+    const isSet = LIMIT_VARIABLES.some((name) => (process.env[name] ?? '').trim() !== '');
+    more = isSet ? limits : { ...limits, attributeCountLimit: RAISED_LIMIT };
+    raised.set(limits, more);
+  }
+  if (more !== limits) own._spanLimits = more;
 }

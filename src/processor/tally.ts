@@ -8,7 +8,7 @@ export interface ProcessorStats {
   readonly enriched: number;
   /** Internal errors; the span was exported without the affected fields. */
   readonly faults: number;
-  /** Attributes that did not fit on a span because of the SDK's limit (128 by default). */
+  /** Attributes that found no place on a span, because it cannot be written to. */
   readonly attributesDropped: number;
   /** Model calls without `prompt_template_id`; 0 without the option `requirePromptTemplate`. */
   readonly untemplated: number;
@@ -47,10 +47,7 @@ export class Tally {
     const count = countFields(dropped) - placed;
     if (count === 0) return;
     this.#stats.attributesDropped += count;
-    this.#warnOnce(
-      'attribute limit',
-      'a span is full and lost observatory attributes; raise OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT',
-    );
+    this.#warnOnce('attribute limit', 'a span that cannot be written to lost observatory attributes');
   }
 
   countRefused(names: readonly string[]): void {

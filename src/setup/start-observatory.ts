@@ -12,7 +12,7 @@ import { createOtlpExporter, DurableSpanProcessor } from '../durable/index.ts';
 import { drainShadows } from '../execution/index.ts';
 import { openCalls } from '../instrumentation/index.ts';
 import type { PostgresSpanExporter } from '../postgres/index.ts';
-import { DeferredEnrichment, Enricher, withEvidence } from '../processor/index.ts';
+import { DeferredEnrichment, Enricher } from '../processor/index.ts';
 import { joinSdk } from './beside-sdk.ts';
 import { type ExitHandlers, findExitDeadline, flushOnExit } from './exit.ts';
 import { type Destinations, exportNow } from './last-export.ts';
@@ -90,7 +90,7 @@ export async function start(
   };
   const resource = sdk.createResource(resolved.serviceName);
   const outlet = new Outlet([to.postgres, to.otlp?.processor].filter((processor) => processor !== undefined));
-  const enricher = new Enricher(withEvidence(options));
+  const enricher = new Enricher(options);
   const enrichment = new DeferredEnrichment(enricher, [outlet]);
   const tracerProvider = sdk.createProvider(resource, [enrichment]);
   const isGlobal = await register(tracerProvider);

@@ -20,8 +20,8 @@ export interface SignalOptions {
   readonly enableEvidence?: boolean | undefined;
   /**
    * Where `verifier_score` comes from. `'evidence'`: 1 less the evidence risk, and the heuristic where there is no
-   * evidence; the default of `startObservatory` and `instrument`. `'heuristic'`: phrases and overlap. Or your own.
-   * @defaultValue 'heuristic'
+   * evidence. `'heuristic'`: phrases and overlap. Or your own.
+   * @defaultValue 'evidence' for spans, at every door; 'heuristic' for `resolveSignalConfig` alone
    */
   readonly verifier?: Verifier | 'evidence' | 'heuristic' | undefined;
   /** Called when `verifier` threw or returned an unusable result; errors it throws are ignored. */

@@ -1,0 +1,147 @@
+// Runs with the others that need a quiet PostgreSQL: a refresh waits for every open transaction of its server.
+/** Spans of a trace that come apart, to several collectors: each call is counted once when the trace is settled. */
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { SpanKind } from '@opentelemetry/api';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
+import { PostgresSpanExporter, type Queryable, refreshRollups } from '../src/postgres/index.ts';
+import { Enricher } from '../src/processor/index.ts';
+import {
+  agent,
+  chat,
+  model,
+  OURS,
+  own,
+  type Part,
+  plain,
+  spansOf,
+  tool,
+  usage,
+} from './support/call-parts.ts';
+import { postgresDatabases } from './support/databases.ts';
+import { exportSpans } from './support/export.ts';
+import { startQuietPostgres } from './support/postgres-server.ts';
+import { altered } from './support/spans.ts';
+
+const served = (scope: string, parts: readonly Part[] = []): Part => ({
+  scope,
+  kind: SpanKind.SERVER,
+  attributes: { 'mcp.method.name': 'tools/call', 'gen_ai.tool.name': 'search', 'session.id': 's-1' },
+  parts,
+});
+
+const RUNS: Readonly<
+  Record<string, { readonly run: Part; readonly tokens: number; readonly counted: readonly string[] }>
+> = {
+  'usage without a word around two calls': {
+    run: own({ ...model, ...usage(300) }, [chat('other', 100), plain([chat('other', 200)])]),
+    tokens: 300,
+    counted: ['other', 'other'],
+  },
+  'two wrappers around an agent': {
+    run: own(usage(300), [
+      own({ ...model, ...usage(300) }, [agent(300, [chat('a', 100, 'a'), chat('b', 200, 'b')])]),
+    ]),
+    tokens: 300,
+    counted: ['a', 'b'],
+  },
+  'a chat whose usage is that of the two calls in it': {
+    run: chat('framework', 300, 'run', [chat('other', 100, 'a'), chat('other', 200, 'b')]),
+    tokens: 300,
+    counted: ['other', 'other'],
+  },
+  'one response on two spans': {
+    run: chat('framework', 110, 'a', [plain([chat(OURS, 100, 'a')])]),
+    tokens: 100,
+    counted: [OURS],
+  },
+  'a guardrail that asks a model during a call': {
+    run: chat(OURS, 100, 'a', [chat(OURS, 30, 'b')]),
+    tokens: 130,
+    counted: [OURS, OURS],
+  },
+  'a call, and another in a tool below it': {
+    run: chat(OURS, 100, undefined, [tool([agent(40, [chat(OURS, 40)])])]),
+    tokens: 140,
+    counted: [OURS, OURS],
+  },
+  'calls of a tool that a server records itself beside us': {
+    run: plain([served('server/telemetry', [served('mcp-observatory/mcp')]), served('mcp-observatory/mcp')]),
+    tokens: 0,
+    counted: [],
+  },
+};
+
+/** The tables that add up spans, without what no correction can take back: the longest of several times. */
+const ROLLUPS = {
+  mcp_traces_hourly: 'prompt_tokens, completion_tokens, cached_prompt_tokens, unpriced, spans, errors',
+  mcp_tools_hourly: 'spans, errors, duration_buckets',
+  mcp_models_hourly: 'calls, errors, prompt_tokens, completion_tokens, unpriced',
+  mcp_sessions: 'model_calls, tool_calls, served_tool_calls, prompt_tokens, completion_tokens',
+  mcp_runs: 'model_calls, tool_calls, failed_calls, prompt_tokens, completion_tokens, priced, unpriced',
+  mcp_runs_hourly: 'runs, spans, failed, unpriced',
+  mcp_tax_hourly: 'calls, tokens, prompt_tokens, unpriced',
+} as const;
+
+async function rollups(db: Queryable): Promise<Record<string, unknown>> {
+  const all: Record<string, unknown> = {};
+  for (const [table, figures] of Object.entries(ROLLUPS)) {
+    const first = figures.split(',')[0] as string;
+    const { rows } = await db.query(
+      `SELECT ${figures} FROM ${table} WHERE ${first} <> 0 ORDER BY ${figures}`,
+    );
+    all[table] = rows.map((row) => ({ ...row }));
+  }
+  const { rows } = await db.query('SELECT round(sum(cost_usd)::numeric, 9)::float8 AS cost FROM mcp_runs');
+  return { ...all, cost: rows[0]?.cost };
+}
+
+describe('a trace that comes apart', { skip: postgresDatabases().skip }, () => {
+  const databases = postgresDatabases(startQuietPostgres);
+  after(() => databases[Symbol.asyncDispose]());
+
+  for (const order of ['as the spans end', 'the outer spans first'] as const) {
+    test(`is settled in the store, and so are the roll-ups that have counted it: ${order}`, async () => {
+      const db = await databases.createMigrated();
+      const exporter = new PostgresSpanExporter({ connection: db as never });
+      const traces = Object.entries(RUNS).map(([service, { run }]) => {
+        const spans = spansOf(run, false).map((span) =>
+          altered(span, { resource: { attributes: { 'service.name': service } } }),
+        );
+        return order === 'as the spans end' ? spans : spans.reverse();
+      });
+      // The spans of each trace by turns, each to a collector that knows no other.
+      for (let turn = 0; traces.some((spans) => spans.length > turn); turn += 1) {
+        const batch = traces.flatMap((spans): ReadableSpan[] => spans.slice(turn, turn + 1));
+        for (const span of batch) new Enricher({ meterProvider: false }).enrichReceived(span);
+        await exportSpans(exporter, batch);
+        await refreshRollups(db);
+      }
+      await exporter.shutdown();
+      for (const [service, { tokens, counted }] of Object.entries(RUNS)) {
+        const { rows } = await db.query(
+          `SELECT coalesce(sum(prompt_tokens), 0)::int AS tokens, round(coalesce(sum(cost_usd), 0)::numeric, 9)::float8 AS cost,
+            coalesce(array_agg(scope ORDER BY scope) FILTER (WHERE cost_source IS NOT NULL), '{}') AS counted
+          FROM mcp_traces WHERE service = $1`,
+          [service],
+        );
+        const cost = Number((tokens * (0.15e-6 + 0.06e-6)).toFixed(9));
+        assert.deepEqual({ ...rows[0] }, { tokens, cost, counted }, service);
+      }
+      const { rows: calls } = await db.query(
+        `SELECT tool_calls::int AS calls FROM mcp_runs WHERE service = $1`,
+        ['calls of a tool that a server records itself beside us'],
+      );
+      assert.deepEqual(
+        calls.map((row) => row.calls),
+        [2],
+      );
+      const corrected = await rollups(db);
+      await db.query(
+        `TRUNCATE ${Object.keys(ROLLUPS).join(', ')}, mcp_traces_rollup_state, mcp_runs_state, mcp_tax_state`,
+      );
+      await refreshRollups(db);
+      assert.deepEqual(corrected, await rollups(db));
+    });
+  }
+});
