@@ -18,6 +18,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 6, name: '006_context_tax' },
   { id: 7, name: '007_reviews_and_approvals' },
   { id: 8, name: '008_review_functions' },
+  { id: 10, name: '010_usage' },
 ];
 
 /** Version of the schema that this code reads and writes. */

@@ -3,7 +3,7 @@
  * removed, so a new way to write a prompt is not a leak. `redactContent`, the service, and the Collector's
  * `redaction/no_content` go by this one table; `npm run generate` writes it to `otel-collector.yaml`.
  */
-import { FIELDS } from '../base/index.ts';
+import { FIELDS, USAGE_ATTRIBUTES } from '../base/index.ts';
 
 export interface KeptSection {
   readonly title: string;
@@ -56,15 +56,9 @@ export const KEPT_SECTIONS: readonly KeptSection[] = [
     gen_ai.tool.call.decision.outcome gen_ai.guardrail.component.name gen_ai.guardrail.target.type
     gen_ai.guardrail.verdict.type gen_ai.guardrail.verdict.reason gen_ai.guardrail.action.type
     gen_ai.prompt.name gen_ai.prompt.version gen_ai.workflow.name gen_ai.evaluation.name
-    gen_ai.usage.input_tokens# gen_ai.usage.output_tokens# gen_ai.usage.prompt_tokens#
-    gen_ai.usage.completion_tokens# gen_ai.usage.total_tokens# gen_ai.usage.reasoning_tokens#
-    gen_ai.usage.reasoning.output_tokens# gen_ai.usage.cache_read.input_tokens#
-    gen_ai.usage.cache_creation.input_tokens# gen_ai.usage.cache_write.input_tokens#
-    gen_ai.usage.cache_read_input_tokens# gen_ai.usage.cache_creation_input_tokens#
     anthropic.message.stop_reason openai.api.type openai.request.service_tier openai.response.service_tier
     openai.response.system_fingerprint gen_ai.embeddings.dimension.count# gen_ai.evaluation.score.label
     gen_ai.evaluation.score.value# anthropic.response.service_tier
-    anthropic.usage.cache_creation.ephemeral_1h_input_tokens#
     `,
   ),
   section(
@@ -72,19 +66,14 @@ export const KEPT_SECTIONS: readonly KeptSection[] = [
     `
     openinference.span.kind llm.model_name llm.provider llm.system llm.request.type llm.request.model
     llm.request.model_name llm.response.id llm.response.model llm.response.model_name
-    llm.response.finish_reason llm.finish_reason llm.is_streaming# llm.cost.total# llm.token_count.prompt#
-    llm.token_count.completion# llm.token_count.total# llm.token_count.prompt_details.cache_read#
-    llm.token_count.prompt_details.cache_write# llm.token_count.completion_details.reasoning#
-    llm.usage.prompt_tokens# llm.usage.completion_tokens# llm.usage.total_tokens# embedding.model_name
-    reranker.model_name input.mime_type output.mime_type session.id tool.name tool.id traceloop.span.kind
+    llm.response.finish_reason llm.finish_reason llm.is_streaming# input.mime_type output.mime_type
+    embedding.model_name reranker.model_name session.id tool.name tool.id traceloop.span.kind
     traceloop.entity.name traceloop.entity.path traceloop.workflow.name ai.operationId ai.model.id
     ai.model.provider ai.response.id ai.response.model ai.response.finishReason ai.toolCall.id
-    ai.toolCall.name ai.usage.inputTokens# ai.usage.outputTokens# ai.usage.promptTokens#
-    ai.usage.completionTokens# ai.usage.tokens# ai.usage.cachedInputTokens# ai.usage.reasoningTokens#
-    ai.usage.inputTokenDetails.cacheReadTokens# ai.usage.inputTokenDetails.cacheWriteTokens#
-    ai.usage.outputTokenDetails.reasoningTokens#
+    ai.toolCall.name ai.usage.inputTokenDetails.noCacheTokens#
     `,
   ),
+  section('tokens and costs', USAGE_ATTRIBUTES.map((name) => `${name}#`).join(' ')),
   section(
     'MCP',
     `

@@ -39,4 +39,3 @@ export type {
   WireProvider,
   WrittenAnswer,
 } from './types.ts';
-export { includeCache } from './usage.ts';

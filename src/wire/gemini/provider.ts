@@ -10,7 +10,7 @@ import {
   type WireConnection,
   type WireProvider,
 } from '../contract/index.ts';
-import { GEMINI_NAME, readContent, readContentUsage } from './answer.ts';
+import { GEMINI_NAME, readContent } from './answer.ts';
 import { GEMINI_ERROR_WORDS, readGeminiError } from './error.ts';
 import { type ContentRequest, writeContentRequest } from './request.ts';
 import { ContentStream } from './stream.ts';
@@ -26,7 +26,6 @@ export const geminiContent: WireApi = defineApi({
   recognizes: ({ candidates, usageMetadata, promptFeedback }) =>
     Array.isArray(candidates) || isObject(usageMetadata) || isObject(promptFeedback),
   readAnswer: readContent,
-  readUsage: readContentUsage,
   newStream: () => new ContentStream(),
   readError: readGeminiError,
   errorWords: GEMINI_ERROR_WORDS,
