@@ -56,7 +56,7 @@ export const USAGE_DIALECTS: readonly UsageDialect[] = [
       cacheReadTokens: 'gen_ai.usage.cache_read.input_tokens gen_ai.usage.cache_read_input_tokens',
       cacheWriteTokens:
         'gen_ai.usage.cache_creation.input_tokens gen_ai.usage.cache_write.input_tokens gen_ai.usage.cache_creation_input_tokens',
-      cacheWrite1hTokens: 'anthropic.usage.cache_creation.ephemeral_1h_input_tokens',
+      cacheWrite1hTokens: semconv.ATTR_ANTHROPIC_CACHE_WRITE_1H,
       reasoningTokens: 'gen_ai.usage.reasoning.output_tokens gen_ai.usage.reasoning_tokens',
     },
   },

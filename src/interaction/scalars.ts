@@ -115,7 +115,7 @@ export function readJsonObject(value: unknown): JsonObject | undefined {
 
 /** Whether a span has a count of tokens, under the name of any dialect. */
 export function saysTokens(attributes: JsonObject): boolean {
-  for (const name in attributes) if (PLACES.get(name)?.isText === false) return true;
+  for (const name in attributes) if (PLACES.get(name)?.is === 'count') return true;
   return false;
 }
 

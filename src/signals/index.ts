@@ -25,11 +25,11 @@ export {
   STEP_CHARS,
   sampledShare,
 } from './large-texts.ts';
-export { type CostSource, modesOf, type PriceInput, priceUsage } from './price.ts';
+export { type CostSource, type PriceInput, priceUsage } from './price.ts';
 export { type PriceOverride, type PriceOverrides, resolvePriceOverrides } from './price-overrides.ts';
 export {
-  readAmount,
   type ReportedCost,
+  readAmount,
   readCost,
   readReportedCost,
   SPAN_COSTS,
@@ -43,8 +43,6 @@ export {
   selfConsistencyScore,
 } from './single.ts';
 export {
-  OTHER_UNITS,
-  readCount,
   readUsageObject,
   SPAN_PLACES,
   type UsagePlace,
