@@ -51,7 +51,7 @@ CREATE TABLE IF NOT EXISTS mcp_traces (
   cache_write_tokens Nullable(Int32) CODEC(ZSTD(1)) COMMENT 'Part of `prompt_tokens` written to the provider cache',
   reasoning_tokens Nullable(Int32) CODEC(ZSTD(1)) COMMENT 'Part of `completion_tokens` spent on reasoning',
   tokens_estimated Nullable(Bool) CODEC(ZSTD(1)) COMMENT 'True when the provider gave no usage and the counts are our estimate',
-  cost_source LowCardinality(Nullable(String)) CODEC(ZSTD(1)) COMMENT 'Where the price came from: provider, override, genai-prices or unknown',
+  cost_source LowCardinality(Nullable(String)) CODEC(ZSTD(1)) COMMENT 'Where the cost came from: provider, instrumentation, override or genai-prices; without one unknown, or unpriced: and what has no price',
   policy_decision LowCardinality(Nullable(String)) CODEC(ZSTD(1)) COMMENT 'Decision of the policy gate: allow, deny or require_approval',
   policy_reason Nullable(String) CODEC(ZSTD(1)) COMMENT 'Reason code of the policy decision',
   policy_hash LowCardinality(Nullable(String)) CODEC(ZSTD(1)) COMMENT 'SHA-256 of the policy that decided, hex',
@@ -81,6 +81,8 @@ CREATE TABLE IF NOT EXISTS mcp_traces (
   offered_tools_cost_usd Nullable(Float64) CODEC(ZSTD(1)) COMMENT 'Part of `cost_usd` that these definitions took',
   offered_tools_hash LowCardinality(Nullable(String)) CODEC(ZSTD(1)) COMMENT 'SHA-256 of the definitions offered, hex: the same for the same tools',
   offered_tools_list Nullable(String) CODEC(ZSTD(1)) COMMENT 'Servers, tools and estimated tokens of the definitions, JSON; on the first call with them and once a minute',
+  usage_units LowCardinality(Nullable(String)) CODEC(ZSTD(1)) COMMENT 'What else the cost depends on, JSON: one-hour cache writes, audio, images, searches, modes, single requests',
+  tokens_disagree Nullable(Bool) CODEC(ZSTD(1)) COMMENT 'True when the counts do not add up to the total reported with them',
   INDEX mcp_traces_trace_id trace_id TYPE bloom_filter(0.001) GRANULARITY 1,
   INDEX mcp_traces_run_id run_id TYPE bloom_filter(0.01) GRANULARITY 1,
   INDEX mcp_traces_session_id session_id TYPE bloom_filter(0.01) GRANULARITY 1
@@ -141,7 +143,7 @@ ALTER TABLE mcp_traces
   ADD COLUMN IF NOT EXISTS cache_write_tokens Nullable(Int32) CODEC(ZSTD(1)) COMMENT 'Part of `prompt_tokens` written to the provider cache' AFTER cached_prompt_tokens,
   ADD COLUMN IF NOT EXISTS reasoning_tokens Nullable(Int32) CODEC(ZSTD(1)) COMMENT 'Part of `completion_tokens` spent on reasoning' AFTER cache_write_tokens,
   ADD COLUMN IF NOT EXISTS tokens_estimated Nullable(Bool) CODEC(ZSTD(1)) COMMENT 'True when the provider gave no usage and the counts are our estimate' AFTER reasoning_tokens,
-  ADD COLUMN IF NOT EXISTS cost_source LowCardinality(Nullable(String)) CODEC(ZSTD(1)) COMMENT 'Where the price came from: provider, override, genai-prices or unknown' AFTER tokens_estimated,
+  ADD COLUMN IF NOT EXISTS cost_source LowCardinality(Nullable(String)) CODEC(ZSTD(1)) COMMENT 'Where the cost came from: provider, instrumentation, override or genai-prices; without one unknown, or unpriced: and what has no price' AFTER tokens_estimated,
   ADD COLUMN IF NOT EXISTS policy_decision LowCardinality(Nullable(String)) CODEC(ZSTD(1)) COMMENT 'Decision of the policy gate: allow, deny or require_approval' AFTER cost_source,
   ADD COLUMN IF NOT EXISTS policy_reason Nullable(String) CODEC(ZSTD(1)) COMMENT 'Reason code of the policy decision' AFTER policy_decision,
   ADD COLUMN IF NOT EXISTS policy_hash LowCardinality(Nullable(String)) CODEC(ZSTD(1)) COMMENT 'SHA-256 of the policy that decided, hex' AFTER policy_reason,
@@ -170,7 +172,9 @@ ALTER TABLE mcp_traces
   ADD COLUMN IF NOT EXISTS offered_tools_tokens Nullable(Int32) CODEC(ZSTD(1)) COMMENT 'Part of `prompt_tokens` that these definitions took' AFTER offered_tools,
   ADD COLUMN IF NOT EXISTS offered_tools_cost_usd Nullable(Float64) CODEC(ZSTD(1)) COMMENT 'Part of `cost_usd` that these definitions took' AFTER offered_tools_tokens,
   ADD COLUMN IF NOT EXISTS offered_tools_hash LowCardinality(Nullable(String)) CODEC(ZSTD(1)) COMMENT 'SHA-256 of the definitions offered, hex: the same for the same tools' AFTER offered_tools_cost_usd,
-  ADD COLUMN IF NOT EXISTS offered_tools_list Nullable(String) CODEC(ZSTD(1)) COMMENT 'Servers, tools and estimated tokens of the definitions, JSON; on the first call with them and once a minute' AFTER offered_tools_hash;
+  ADD COLUMN IF NOT EXISTS offered_tools_list Nullable(String) CODEC(ZSTD(1)) COMMENT 'Servers, tools and estimated tokens of the definitions, JSON; on the first call with them and once a minute' AFTER offered_tools_hash,
+  ADD COLUMN IF NOT EXISTS usage_units LowCardinality(Nullable(String)) CODEC(ZSTD(1)) COMMENT 'What else the cost depends on, JSON: one-hour cache writes, audio, images, searches, modes, single requests' AFTER offered_tools_list,
+  ADD COLUMN IF NOT EXISTS tokens_disagree Nullable(Bool) CODEC(ZSTD(1)) COMMENT 'True when the counts do not add up to the total reported with them' AFTER usage_units;
 
 CREATE OR REPLACE VIEW mcp_traces_hex AS
 SELECT
@@ -251,5 +255,7 @@ SELECT
   offered_tools_tokens,
   offered_tools_cost_usd,
   offered_tools_hash,
-  offered_tools_list
+  offered_tools_list,
+  usage_units,
+  tokens_disagree
 FROM mcp_traces FINAL;

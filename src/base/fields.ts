@@ -8,6 +8,7 @@
  * instrumentations that mean the same; they are read, in order, when the attribute is absent.
  */
 import * as semconv from './semconv.ts';
+import { usageAttributesOf } from './usage-names.ts';
 
 /** SQL types of `mcp_traces`; the JSON form of each is {@link WireType}. */
 export type SqlType = 'uuid' | 'text' | 'integer' | 'double precision' | 'boolean' | 'timestamptz' | 'jsonb';
@@ -124,23 +125,16 @@ export const FIELDS = [
   ]),
   intrinsic('start_time', 'timestamptz', true, 'When the span started, to the microsecond'),
   intrinsic('end_time', 'timestamptz', true, 'When the span ended, to the microsecond'),
-  integer('prompt_tokens', 'Input tokens, cached ones included; estimated only if `tokens_estimated`', [
-    semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS,
-    'gen_ai.usage.prompt_tokens',
-    'llm.token_count.prompt',
-    'llm.usage.prompt_tokens',
-    'ai.usage.inputTokens',
-    'ai.usage.promptTokens',
-    'ai.usage.tokens',
-  ]),
-  integer('completion_tokens', 'Output tokens, reasoning included; estimated only if `tokens_estimated`', [
-    semconv.ATTR_GEN_AI_USAGE_OUTPUT_TOKENS,
-    'gen_ai.usage.completion_tokens',
-    'llm.token_count.completion',
-    'llm.usage.completion_tokens',
-    'ai.usage.outputTokens',
-    'ai.usage.completionTokens',
-  ]),
+  integer(
+    'prompt_tokens',
+    'Input tokens, cached ones included; estimated only if `tokens_estimated`',
+    usageAttributesOf('inputTokens'),
+  ),
+  integer(
+    'completion_tokens',
+    'Output tokens, reasoning included; estimated only if `tokens_estimated`',
+    usageAttributesOf('outputTokens'),
+  ),
   real('cost_usd', 'Estimated spend in US dollars; absent when the price is not known'),
   integer('retries', 'Attempts made after the first one', [semconv.ATTR_HTTP_REQUEST_RESEND_COUNT]),
   flag('fallback_used', 'Whether a fallback answered instead of the model'),
@@ -214,29 +208,26 @@ export const FIELDS = [
     'llm.finish_reason',
     'ai.response.finishReason',
   ]),
-  integer('cached_prompt_tokens', 'Part of `prompt_tokens` read from the provider cache', [
-    semconv.ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS,
-    'gen_ai.usage.cache_read_input_tokens',
-    'llm.token_count.prompt_details.cache_read',
-    'ai.usage.inputTokenDetails.cacheReadTokens',
-    'ai.usage.cachedInputTokens',
-  ]),
-  integer('cache_write_tokens', 'Part of `prompt_tokens` written to the provider cache', [
-    semconv.ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS,
-    'gen_ai.usage.cache_write.input_tokens',
-    'gen_ai.usage.cache_creation_input_tokens',
-    'llm.token_count.prompt_details.cache_write',
-    'ai.usage.inputTokenDetails.cacheWriteTokens',
-  ]),
-  integer('reasoning_tokens', 'Part of `completion_tokens` spent on reasoning', [
-    semconv.ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS,
-    'gen_ai.usage.reasoning_tokens',
-    'llm.token_count.completion_details.reasoning',
-    'ai.usage.outputTokenDetails.reasoningTokens',
-    'ai.usage.reasoningTokens',
-  ]),
+  integer(
+    'cached_prompt_tokens',
+    'Part of `prompt_tokens` read from the provider cache',
+    usageAttributesOf('cacheReadTokens'),
+  ),
+  integer(
+    'cache_write_tokens',
+    'Part of `prompt_tokens` written to the provider cache',
+    usageAttributesOf('cacheWriteTokens'),
+  ),
+  integer(
+    'reasoning_tokens',
+    'Part of `completion_tokens` spent on reasoning',
+    usageAttributesOf('reasoningTokens'),
+  ),
   flag('tokens_estimated', 'True when the provider gave no usage and the counts are our estimate'),
-  text('cost_source', 'Where the price came from: provider, override, genai-prices or unknown'),
+  text(
+    'cost_source',
+    'Where the cost came from: provider, instrumentation, override or genai-prices; without one unknown, or unpriced: and what has no price',
+  ),
   text('policy_decision', 'Decision of the policy gate: allow, deny or require_approval'),
   text('policy_reason', 'Reason code of the policy decision'),
   text('policy_hash', 'SHA-256 of the policy that decided, hex'),
@@ -293,6 +284,11 @@ export const FIELDS = [
     'offered_tools_list',
     'Servers, tools and estimated tokens of the definitions, JSON; on the first call with them and once a minute',
   ),
+  text(
+    'usage_units',
+    'What else the cost depends on, JSON: one-hour cache writes, audio, images, searches, modes, single requests',
+  ),
+  flag('tokens_disagree', 'True when the counts do not add up to the total reported with them'),
 ] as const satisfies readonly FieldDefinition[];
 
 type Field = (typeof FIELDS)[number];

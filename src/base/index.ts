@@ -84,6 +84,16 @@ export { ownTurn, type Steps, sliced, takeAll, takeInSlices } from './slices.ts'
 export { hasDiagLogger, useStderrDiag, warnAtOnce, warnVisibly } from './stderr-diag.ts';
 export { nodeProblem } from './supported-node.ts';
 export { isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
+export {
+  COST_NAMES,
+  type CostName,
+  splitNames,
+  USAGE_ATTRIBUTES,
+  USAGE_DIALECTS,
+  USAGE_OBJECT_ATTRIBUTES,
+  type UsageDialect,
+  type UsageUnit,
+} from './usage-names.ts';
 export { withoutUserInfo } from './user-info.ts';
 export { VERSION } from './version.ts';
 export { isDoneWithin } from './within.ts';

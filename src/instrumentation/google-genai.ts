@@ -12,6 +12,7 @@ import {
   stringsAt,
   sumOf,
 } from '../json/index.ts';
+import { readUsageObject } from '../signals/index.ts';
 import { geminiContent } from '../wire/index.ts';
 import {
   AnswerReader,
@@ -186,7 +187,7 @@ class EmbeddingsReader implements ResponseReader {
       numberAt(objectAt(embedding, 'statistics'), 'tokenCount'),
     );
     const inputTokens = sumOf(...counts);
-    const usage = geminiContent.readUsage(objectAt(this.#response, 'usageMetadata'));
+    const usage = readUsageObject(objectAt(this.#response, 'usageMetadata'));
     return {
       finishReasons: [],
       usage: usage ?? (inputTokens === undefined ? undefined : { inputTokens }),

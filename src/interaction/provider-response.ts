@@ -1,6 +1,6 @@
-import { countOf, isObject, type JsonObject, objectOf, textOf } from '../json/index.ts';
-import type { TokenUsage } from '../signals/index.ts';
-import { type Answer, openAiChat, readAnyAnswer, readReportedCost } from '../wire/index.ts';
+import { isObject, type JsonObject, objectOf, textOf } from '../json/index.ts';
+import { readReportedCost, readUsageObject, type TokenUsage } from '../signals/index.ts';
+import { type Answer, readAnyAnswer } from '../wire/index.ts';
 import { outputMessages, type RequestedToolCall, toolCallsOfAnswer } from './answer.ts';
 import { answerText } from './messages.ts';
 import { toolResultText } from './tool-outcome.ts';
@@ -73,7 +73,7 @@ function readPlain(value: JsonObject): ProviderResponse {
     model: textOf(value.model ?? response.modelId),
     responseId: textOf(value.id ?? response.id),
     finishReasons: finishReason === undefined ? undefined : [finishReason],
-    usage: openAiChat.readUsage(value.usage) ?? readAiSdkUsage(value.usage),
+    usage: readUsageObject(value.usage),
     costUsd: readReportedCost(value.usage),
     toolCalls: [],
   };
@@ -92,17 +92,3 @@ function readText(value: unknown, depth: number): string | undefined {
 }
 
 const TEXT_FIELDS = ['text', 'content', 'output', 'message'] as const;
-
-/** The AI SDK's camelCase counts, inclusive like the conventions'. */
-function readAiSdkUsage(value: unknown): TokenUsage | undefined {
-  if (!isObject(value)) return undefined;
-  const inputTokens = countOf(value.inputTokens ?? value.promptTokens);
-  const outputTokens = countOf(value.outputTokens ?? value.completionTokens);
-  if (inputTokens === undefined && outputTokens === undefined) return undefined;
-  return {
-    inputTokens,
-    outputTokens,
-    cacheReadTokens: countOf(value.cachedInputTokens),
-    reasoningTokens: countOf(value.reasoningTokens),
-  };
-}

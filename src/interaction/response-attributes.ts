@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
-import { semconv } from '../base/index.ts';
-import type { TokenUsage } from '../signals/index.ts';
+import { attributeOf, semconv } from '../base/index.ts';
+import { type TokenUsage, writeUsageUnits } from '../signals/index.ts';
 import type { ProviderResponse } from './provider-response.ts';
 
 /** The given attributes without those that have no value. */
@@ -48,5 +48,10 @@ function addUsage(attributes: Attributes, usage: TokenUsage): Attributes {
     attributes[semconv.ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS] = cacheWriteTokens;
   if (reasoningTokens !== undefined)
     attributes[semconv.ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS] = reasoningTokens;
+  if (usage.cacheWrite1hTokens !== undefined)
+    attributes[semconv.ATTR_ANTHROPIC_CACHE_WRITE_1H] = usage.cacheWrite1hTokens;
+  const units = writeUsageUnits({ ...usage, cacheWrite1hTokens: undefined }, undefined);
+  if (units !== undefined) attributes[attributeOf('usage_units')] = units;
+  if (usage.disagrees === true) attributes[attributeOf('tokens_disagree')] = true;
   return attributes;
 }

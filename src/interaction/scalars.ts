@@ -1,5 +1,13 @@
-import { type AttributeColumn, attributeNamesOf, FIELDS } from '../base/index.ts';
-import { countOf, type JsonObject, textOf } from '../json/index.ts';
+import { type AttributeColumn, attributeNamesOf, FIELDS, USAGE_OBJECT_ATTRIBUTES } from '../base/index.ts';
+import { isObject, type JsonObject, parseContainerOrKeep, textOf } from '../json/index.ts';
+import {
+  type ReportedCost,
+  readCost,
+  SPAN_COSTS,
+  SPAN_PLACES,
+  type UsagePlace,
+  UsageReader,
+} from '../signals/index.ts';
 
 /** The attribute names of each column. */
 const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
@@ -23,59 +31,91 @@ const SEVERAL: ReadonlyMap<string, readonly string[]> = new Map(
   [...NAMES].filter(([, names]) => names.length > 1),
 );
 
-/** Columns of a call that hold one text or one count, as far as a span has them. */
-export type Scalars = { readonly [C in TextColumn]?: string } & { readonly [C in CountColumn]?: number };
-
-const TEXT_COLUMNS = ['provider', 'model'] as const satisfies readonly AttributeColumn[];
-const COUNT_COLUMNS = [
-  'prompt_tokens',
-  'completion_tokens',
-  'cached_prompt_tokens',
-  'cache_write_tokens',
-  'reasoning_tokens',
-] as const satisfies readonly AttributeColumn[];
-
-type TextColumn = (typeof TEXT_COLUMNS)[number];
-type CountColumn = (typeof COUNT_COLUMNS)[number];
-
-interface Place {
-  readonly column: TextColumn | CountColumn;
-  /** Rank of the name; 0 takes precedence. */
-  readonly rank: number;
-  readonly isText: boolean;
+/** What a span says of its call under the names of all dialects. */
+export interface Scalars {
+  readonly provider?: string | undefined;
+  readonly model?: string | undefined;
+  /** Absent where there is no count. */
+  readonly counts?: UsageReader | undefined;
+  readonly cost?: ReportedCost | undefined;
+  /** Usage objects that the span holds as JSON. */
+  readonly usageObjects?: readonly JsonObject[] | undefined;
 }
 
-const PLACES: ReadonlyMap<string, Place> = new Map(
-  [...TEXT_COLUMNS, ...COUNT_COLUMNS].flatMap((column, index) =>
-    (NAMES.get(column) ?? []).map((name, rank): [string, Place] => [
-      name,
-      { column, rank, isText: index < TEXT_COLUMNS.length },
-    ]),
+type Place =
+  | { readonly is: 'text'; readonly column: 'provider' | 'model'; readonly rank: number }
+  | { readonly is: 'count'; readonly place: UsagePlace }
+  | { readonly is: 'cost' }
+  | { readonly is: 'object' };
+
+const PLACES: ReadonlyMap<string, Place> = new Map<string, Place>([
+  ...(['provider', 'model'] as const).flatMap((column) =>
+    (NAMES.get(column) ?? []).map((name, rank): [string, Place] => [name, { is: 'text', column, rank }]),
   ),
-);
+  ...[...SPAN_PLACES].map(([name, place]): [string, Place] => [name, { is: 'count', place }]),
+  ...[...SPAN_COSTS.keys()].map((name): [string, Place] => [name, { is: 'cost' }]),
+  ...USAGE_OBJECT_ATTRIBUTES.map((name): [string, Place] => [name, { is: 'object' }]),
+]);
+
+/** Longer JSON of counts is not read. */
+const MAX_OBJECT_CHARS = 65_536;
 
 /**
- * Reads the scalars under the names of all dialects; the first name with a valid value wins: a non-empty text or an
- * integer from 0 up. One pass over the attributes is cheaper than probing fifty names.
+ * Reads what a span says of its call; the first name with a valid value wins. One pass over the attributes is cheaper than
+ * probing a hundred names.
  */
 export function readScalars(attributes: JsonObject): Scalars {
-  const found: { [C in TextColumn | CountColumn]?: unknown } = {};
-  const ranks: { [C in TextColumn | CountColumn]?: number } = {};
+  const texts: { provider?: string; model?: string } = {};
+  const ranks = { provider: Number.POSITIVE_INFINITY, model: Number.POSITIVE_INFINITY };
+  let counts: UsageReader | undefined;
+  let cost: (ReportedCost & { readonly rank: number }) | undefined;
+  let usageObjects: JsonObject[] | undefined;
   for (const name in attributes) {
     const place = PLACES.get(name);
     if (place === undefined) continue;
-    const { column, rank, isText } = place;
-    const value = isText ? textOf(attributes[name]) || undefined : countOf(attributes[name]);
-    if (value === undefined || (ranks[column] ?? rank) < rank) continue;
-    found[column] = value;
-    ranks[column] = rank;
+    const value = attributes[name];
+    if (place.is === 'text') {
+      const text = textOf(value);
+      if (!text || ranks[place.column] < place.rank) continue;
+      texts[place.column] = text;
+      ranks[place.column] = place.rank;
+    } else if (place.is === 'count') {
+      counts ??= new UsageReader();
+      counts.take(place.place, value);
+    } else if (place.is === 'cost') {
+      cost = betterCost(cost, name, value);
+    } else {
+      const object = readJsonObject(value);
+      if (object !== undefined) {
+        usageObjects ??= [];
+        usageObjects.push(object);
+      }
+    }
   }
-  return found as Scalars;
+  return { ...texts, counts, cost, usageObjects };
+}
+
+function betterCost(
+  known: (ReportedCost & { readonly rank: number }) | undefined,
+  name: string,
+  value: unknown,
+): (ReportedCost & { readonly rank: number }) | undefined {
+  const listed = SPAN_COSTS.get(name);
+  if (listed === undefined || (known !== undefined && known.rank <= listed.rank)) return known;
+  const cost = readCost(value, listed.name);
+  return cost === undefined ? known : { ...cost, rank: listed.rank };
+}
+
+/** An attribute that holds an object, mostly as JSON text. */
+export function readJsonObject(value: unknown): JsonObject | undefined {
+  if (typeof value === 'string' && value.length > MAX_OBJECT_CHARS) return undefined;
+  const parsed = parseContainerOrKeep(value);
+  return isObject(parsed) ? parsed : undefined;
 }
 
 /** Whether a span has a count of tokens, under the name of any dialect. */
 export function saysTokens(attributes: JsonObject): boolean {
-  for (const name in attributes) if (PLACES.get(name)?.isText === false) return true;
+  for (const name in attributes) if (PLACES.get(name)?.is === 'count') return true;
   return false;
 }
 

@@ -42,8 +42,12 @@ export interface Interaction {
   readonly serverAddress?: string | undefined;
   /** Tier that served the call, in the provider's words: `default`, `flex`, `batch`, `priority` ... */
   readonly serviceTier?: string | undefined;
-  /** Cost reported by the provider in US dollars, such as OpenRouter's `usage.cost`. */
+  /** Cost reported with the call in US dollars, such as OpenRouter's `usage.cost`. */
   readonly providerCostUsd?: number | undefined;
+  /** Whether an instrumentation computed that cost from its own list of prices. */
+  readonly isCostComputed?: boolean | undefined;
+  /** The model that was asked for, where its name tells more of the price than that of the answering one (Bedrock). */
+  readonly requestedModel?: string | undefined;
   /** The tools the call offers, in the form of the provider. */
   readonly tools?: unknown;
   /** The texts of a request that holds nothing else. */

@@ -4,11 +4,15 @@
  */
 
 import type { AttributeColumn } from '../base/index.ts';
-import { semconv } from '../base/index.ts';
-import { countOf, type JsonObject, textOf } from '../json/index.ts';
-import type { TokenUsage } from '../signals/index.ts';
-import { includeCache } from '../wire/index.ts';
-import type { Scalars } from './scalars.ts';
+import { isObject, type JsonObject, textOf } from '../json/index.ts';
+import {
+  readReportedCost,
+  readUsageObject,
+  readUsageUnits,
+  type TokenUsage,
+  UsageReader,
+} from '../signals/index.ts';
+import { readJsonObject, type Scalars } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
 
 const USAGE_COLUMNS: ReadonlySet<string> = new Set([
@@ -17,6 +21,8 @@ const USAGE_COLUMNS: ReadonlySet<string> = new Set([
   'cached_prompt_tokens',
   'cache_write_tokens',
   'reasoning_tokens',
+  'usage_units',
+  'tokens_disagree',
   'tokens_estimated',
   'cost_usd',
   'cost_source',
@@ -29,58 +35,51 @@ export function isUsageColumn(column: string): boolean {
   return USAGE_COLUMNS.has(column);
 }
 
+/** What was reported of a call's tokens and cost. */
+export interface ReportedUsage {
+  readonly usage?: TokenUsage | undefined;
+  readonly costUsd?: number | undefined;
+  readonly isCostComputed?: boolean | undefined;
+  readonly serviceTier?: string | undefined;
+}
+
 /**
- * The usage reported by the provider, in any dialect; `undefined` when the span has no counts.
+ * The usage and cost on a span, in any dialect; without `usage` when the span has no counts.
  * @param scalars of the span.
  */
-export function readUsage(
+export function readUsage(span: SpanView, scalars: Scalars, provider: string | undefined): ReportedUsage {
+  const { attributes } = span;
+  const metadata = readMetadata(attributes['ai.response.providerMetadata']);
+  const objects = [...metadata.flatMap(usagesOf), ...(scalars.usageObjects ?? [])];
+  const cost = scalars.cost ?? costOf([...metadata, ...objects]);
+  return {
+    usage: readCounts(span, scalars, provider, objects),
+    costUsd: cost?.usd,
+    isCostComputed: cost?.isComputed === true ? true : undefined,
+    serviceTier: metadata.map(tierOf).find((tier) => tier !== undefined),
+  };
+}
+
+function readCounts(
   span: SpanView,
-  scalars: Scalars,
+  { counts = new UsageReader(), model }: Scalars,
   provider: string | undefined,
+  objects: readonly JsonObject[],
 ): TokenUsage | undefined {
   const { attributes } = span;
   // Our own estimate is not reported usage.
   if (attributes['observatory.tokens_estimated'] === true) return undefined;
-  const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = scalars;
-  if (inputTokens === undefined && outputTokens === undefined) return undefined;
-  const usage: TokenUsage = {
-    inputTokens,
-    outputTokens,
-    cacheReadTokens: scalars.cached_prompt_tokens,
-    cacheWriteTokens: scalars.cache_write_tokens,
-    cacheWrite1hTokens: countOf(attributes[semconv.ATTR_ANTHROPIC_CACHE_WRITE_1H]),
-    reasoningTokens: scalars.reasoning_tokens,
-  };
-  return isCacheExclusive(usage, span, provider) ? includeCache(usage) : usage;
-}
-
-/**
- * Whether the input count excludes cached tokens, as in Anthropic's API. It does if they exceed it, if the reported
- * total is the sum of all, and for instrumentations known to pass on Anthropic's counts unchanged.
- */
-function isCacheExclusive(usage: TokenUsage, span: SpanView, provider: string | undefined): boolean {
-  const input = usage.inputTokens ?? 0;
-  const cached = (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0);
-  if (cached === 0) return false;
-  if (cached > input) return true;
-  if (readTotal(span.attributes) === input + cached + (usage.outputTokens ?? 0)) return true;
-  return provider === 'anthropic' && passesCountsOn(span);
-}
-
-function readTotal(attributes: JsonObject): number | undefined {
-  for (const name of TOTALS) {
-    const total = countOf(attributes[name]);
-    if (total !== undefined) return total;
+  for (const object of objects) {
+    const usage = readUsageObject(object, { model });
+    // A whole usage is more than the instrumentation made of it.
+    if (usage?.inputTokens !== undefined && usage.outputTokens !== undefined) return usage;
+    counts.takeObject(object);
   }
-  return undefined;
+  const usage = counts.settle({ model, passesCountsOn: passesCountsOn(span, provider) });
+  const units = attributes['observatory.usage_units'];
+  if (usage === undefined || units === undefined) return usage;
+  return { ...usage, ...readUsageUnits(readJsonObject(units)) };
 }
-
-const TOTALS = [
-  'gen_ai.usage.total_tokens',
-  'llm.usage.total_tokens',
-  'llm.token_count.total',
-  'ai.usage.totalTokens',
-] as const;
 
 /** Checked in the published code of each: they set `input_tokens` from Anthropic's field and add nothing. */
 const ANTHROPIC_AS_IS: readonly string[] = [
@@ -88,12 +87,37 @@ const ANTHROPIC_AS_IS: readonly string[] = [
   '@openlit/instrumentation-anthropic',
 ];
 
-function passesCountsOn(span: SpanView): boolean {
+/** Providers whose own input leaves out cached tokens, which AI SDK 4 and 5 pass on; 6 also reports it by itself. */
+const EXCLUSIVE: ReadonlySet<string | undefined> = new Set(['anthropic', 'aws.bedrock']);
+
+/** Whether the input leaves out cached tokens, whatever the total says. */
+function passesCountsOn(span: SpanView, provider: string | undefined): boolean {
+  if (!EXCLUSIVE.has(provider)) return false;
   const scope = span.instrumentationScope?.name ?? '';
-  if (ANTHROPIC_AS_IS.includes(scope)) return true;
-  // AI SDK 4 and 5 pass on Anthropic's count; 6 adds the cache and also reports the count without it.
+  if (provider === 'anthropic' && ANTHROPIC_AS_IS.includes(scope)) return true;
   return (
     textOf(span.attributes['ai.operationId']) !== undefined &&
     span.attributes['ai.usage.inputTokenDetails.noCacheTokens'] === undefined
   );
+}
+
+/** What each provider told the AI SDK, beside what that makes of it. */
+function readMetadata(value: unknown): readonly JsonObject[] {
+  return value === undefined ? [] : Object.values(readJsonObject(value) ?? {}).filter(isObject);
+}
+
+function usagesOf(told: JsonObject): readonly JsonObject[] {
+  return [told.usage, told.usageMetadata].filter(isObject);
+}
+
+function tierOf({ serviceTier, usage }: JsonObject): string | undefined {
+  return textOf(serviceTier) ?? (isObject(usage) ? textOf(usage.service_tier) : undefined);
+}
+
+function costOf(objects: readonly JsonObject[]): Scalars['cost'] {
+  for (const object of objects) {
+    const usd = readReportedCost(object);
+    if (usd !== undefined) return { usd, isComputed: false };
+  }
+  return undefined;
 }

@@ -19,6 +19,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 7, name: '007_reviews_and_approvals' },
   { id: 8, name: '008_review_functions' },
   { id: 9, name: '009_counted_once' },
+  { id: 10, name: '010_usage' },
 ];
 
 /** Version of the schema that this code reads and writes. */

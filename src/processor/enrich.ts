@@ -11,6 +11,7 @@ import {
   priceUsage,
   type SignalConfig,
   type TokenUsage,
+  writeUsageUnits,
 } from '../signals/index.ts';
 
 export interface EnrichOptions {
@@ -45,7 +46,7 @@ export function enrich(interaction: Interaction, options: EnrichOptions): FieldV
   const hash = memo.hashArguments(interaction);
   if (hash !== undefined) values.tool_args_hash = hash;
   if (kind === 'model' || kind === 'embeddings') addSpend(values, interaction, kind, { ...options, memo });
-  else addTokens(values, interaction.usage);
+  else addTokens(values, interaction.usage, interaction.serviceTier);
   return values;
 }
 
@@ -122,17 +123,19 @@ function addSpend(
   options: EnrichOptions & { readonly memo: HashMemo },
 ): void {
   const usage = interaction.usage ?? estimate(interaction, kind, options);
-  addTokens(values, usage);
+  addTokens(values, usage, interaction.serviceTier);
   if (usage !== interaction.usage) values.tokens_estimated = true;
   if (usage === undefined && interaction.providerCostUsd === undefined) return;
-  const { model, provider, serverAddress, serviceTier, providerCostUsd } = interaction;
+  const { model, provider, serverAddress, serviceTier, requestedModel } = interaction;
   const { costUsd, costSource } = priceUsage({
     usage,
     model,
     provider,
     providerApiUrl: serverAddress === undefined ? undefined : options.memo.urlOf(serverAddress),
     serviceTier,
-    providerCostUsd,
+    requestedModel,
+    providerCostUsd: interaction.providerCostUsd,
+    isCostComputed: interaction.isCostComputed,
     at: options.at ?? new Date(),
     overrides: options.prices,
   });
@@ -158,11 +161,14 @@ function estimate(
   return { inputTokens: estimateTokens(prompt, model), outputTokens: estimateTokens(answer, model) };
 }
 
-function addTokens(values: Draft, usage: TokenUsage | undefined): void {
+function addTokens(values: Draft, usage: TokenUsage | undefined, serviceTier: string | undefined): void {
   if (usage === undefined) return;
   if (usage.inputTokens !== undefined) values.prompt_tokens = usage.inputTokens;
   if (usage.outputTokens !== undefined) values.completion_tokens = usage.outputTokens;
   if (usage.cacheReadTokens !== undefined) values.cached_prompt_tokens = usage.cacheReadTokens;
   if (usage.cacheWriteTokens !== undefined) values.cache_write_tokens = usage.cacheWriteTokens;
   if (usage.reasoningTokens !== undefined) values.reasoning_tokens = usage.reasoningTokens;
+  if (usage.disagrees === true) values.tokens_disagree = true;
+  const units = writeUsageUnits(usage, serviceTier);
+  if (units !== undefined) values.usage_units = units;
 }

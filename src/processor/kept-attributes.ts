@@ -3,7 +3,7 @@
  * removed, so a new way to write a prompt is not a leak. `redactContent`, the service, and the Collector's
  * `redaction/no_content` go by this one table; `npm run generate` writes it to `otel-collector.yaml`.
  */
-import { FIELDS } from '../base/index.ts';
+import { FIELDS, USAGE_ATTRIBUTES } from '../base/index.ts';
 
 export interface KeptSection {
   readonly title: string;
@@ -58,27 +58,21 @@ export const KEPT_SECTIONS: readonly KeptSection[] = [
     gen_ai.tool.call.decision.outcome gen_ai.guardrail.component.name gen_ai.guardrail.target.type
     gen_ai.guardrail.verdict.type gen_ai.guardrail.verdict.reason gen_ai.guardrail.action.type
     gen_ai.prompt.version gen_ai.workflow.name gen_ai.evaluation.name
-    gen_ai.usage.total_tokens#
     openai.api.type openai.request.service_tier openai.response.service_tier
     openai.response.system_fingerprint gen_ai.embeddings.dimension.count# gen_ai.evaluation.score.label
     gen_ai.evaluation.score.value# anthropic.response.service_tier
-    anthropic.usage.cache_creation.ephemeral_1h_input_tokens#
     `,
   ),
   section(
     'GenAI: OpenInference, OpenLLMetry, AI SDK, Langfuse, LangSmith, MLflow, Genkit',
     `
     langfuse.observation.type langsmith.span.kind mlflow.spanType genkit:type genkit:metadata:subtype
-    openinference.span.kind
-    llm.response.id
-    llm.is_streaming# llm.cost.total#
-    llm.token_count.total#
-    llm.usage.total_tokens#
-    reranker.model_name input.mime_type output.mime_type tool.id traceloop.span.kind
-    traceloop.entity.name traceloop.entity.path traceloop.workflow.name
-    ai.toolCall.id
+    openinference.span.kind llm.response.id llm.is_streaming# reranker.model_name input.mime_type
+    output.mime_type tool.id traceloop.span.kind traceloop.entity.name traceloop.entity.path
+    traceloop.workflow.name ai.toolCall.id ai.usage.inputTokenDetails.noCacheTokens#
     `,
   ),
+  section('tokens and costs', USAGE_ATTRIBUTES.map((name) => `${name}#`).join(' ')),
   section(
     'MCP',
     `

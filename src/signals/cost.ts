@@ -10,6 +10,34 @@ export interface TokenUsage {
   readonly cacheWrite1hTokens?: number | undefined;
   /** Part of `outputTokens` spent on reasoning. */
   readonly reasoningTokens?: number | undefined;
+  /** Parts of `inputTokens`, cached ones included, that are not text. */
+  readonly inputAudioTokens?: number | undefined;
+  readonly inputImageTokens?: number | undefined;
+  readonly inputVideoTokens?: number | undefined;
+  /** Parts of `cacheReadTokens` that are not text. */
+  readonly cacheReadAudioTokens?: number | undefined;
+  readonly cacheReadImageTokens?: number | undefined;
+  /** Parts of `outputTokens` that are not text. */
+  readonly outputAudioTokens?: number | undefined;
+  readonly outputImageTokens?: number | undefined;
+  readonly outputVideoTokens?: number | undefined;
+  /** Tokens of citations, beside the output (Perplexity). */
+  readonly citationTokens?: number | undefined;
+  /** Searches of the web, and of files, that the provider made and charges apart. */
+  readonly webSearches?: number | undefined;
+  readonly fileSearches?: number | undefined;
+  /** What else the price depends on, in the provider's words: `speed fast`, `geo us`, `traffic ON_DEMAND_FLEX`. */
+  readonly modes?: readonly string[] | undefined;
+  /** The requests that this is the sum of, where the provider made several; each is priced by itself. */
+  readonly requests?: readonly RequestUsage[] | undefined;
+  /** The parts do not add up to the total that was reported beside them. The counts are as reported. */
+  readonly disagrees?: boolean | undefined;
+}
+
+/** Tokens of one of several requests behind a call. */
+export interface RequestUsage extends TokenUsage {
+  /** @defaultValue the model of the call */
+  readonly model?: string | undefined;
 }
 
 /**
@@ -23,7 +51,7 @@ export type Rate =
       readonly tiers: readonly { readonly start: number; readonly price: number }[];
     };
 
-/** Rates of a model's tokens; a kind without its own rate is charged as the kind it is part of. */
+/** Rates of a model's tokens. Cached tokens, reasoning, images and video without a rate are charged as text is. */
 export interface ModelRates {
   readonly input?: Rate | undefined;
   readonly output?: Rate | undefined;
@@ -31,9 +59,26 @@ export interface ModelRates {
   readonly cacheWrite?: Rate | undefined;
   readonly cacheWrite1h?: Rate | undefined;
   readonly reasoning?: Rate | undefined;
+  readonly inputAudio?: Rate | undefined;
+  readonly inputImage?: Rate | undefined;
+  readonly inputVideo?: Rate | undefined;
+  readonly cacheReadAudio?: Rate | undefined;
+  readonly cacheReadImage?: Rate | undefined;
+  readonly outputAudio?: Rate | undefined;
+  readonly outputImage?: Rate | undefined;
+  readonly outputVideo?: Rate | undefined;
+  readonly citation?: Rate | undefined;
   /** US dollars per thousand requests. */
   readonly requests?: Rate | undefined;
+  /** US dollars per thousand searches. */
+  readonly webSearches?: Rate | undefined;
+  readonly fileSearches?: Rate | undefined;
 }
+
+/** A cost in US dollars, `fees` for requests and searches apart; or a word for what its rates or counts lack. */
+export type CallCost =
+  | { readonly tokensUsd: number; readonly feesUsd: number; readonly missing?: undefined }
+  | { readonly missing: string };
 
 const PER_MILLION = 1e6;
 const PER_THOUSAND = 1e3;
@@ -44,37 +89,89 @@ const PER_THOUSAND = 1e3;
  * With 100,000 input tokens, 90,000 of them from the cache, and 2,000 output tokens, at 2.50, 1.25 and 10 dollars:
  * (10,000 * 2.50 + 90,000 * 1.25 + 2,000 * 10) / 1,000,000 = 0.1575.
  *
- * @returns undefined when the usage lacks the input count, is inconsistent (parts exceed their whole, invalid counts),
- * or has tokens of a kind without a rate.
+ * @returns what is missing when the usage lacks the input count, is inconsistent (parts exceed their whole, invalid
+ * counts), or counts something without a rate.
  */
-export function costOf(usage: TokenUsage, rates: ModelRates): number | undefined {
-  const { inputTokens: input, outputTokens: output = 0, cacheReadTokens: read = 0 } = usage;
-  const {
-    cacheWrite1hTokens: write1h = 0,
-    cacheWriteTokens: write = write1h,
-    reasoningTokens: reasoning = 0,
-  } = usage;
-  if (input === undefined) return undefined;
-  if (!(isCount(input) && isCount(output) && isCount(reasoning))) return undefined;
-  if (!(isCount(read) && isCount(write) && isCount(write1h))) return undefined;
-  if (read + write > input || write1h > write || reasoning > output) return undefined;
-
-  const cacheWrite = rates.cacheWrite ?? rates.input;
-  const parts: readonly (readonly [tokens: number, rate: Rate | undefined])[] = [
-    [input - read - write, rates.input],
-    [read, rates.cacheRead ?? rates.input],
-    [write - write1h, cacheWrite],
-    [write1h, rates.cacheWrite1h ?? cacheWrite],
-    [output - reasoning, rates.output],
-    [reasoning, rates.reasoning ?? rates.output],
-  ];
-  let cost = rateAt(rates.requests ?? 0, input) / PER_THOUSAND;
-  for (const [tokens, rate] of parts) {
+export function costOf(usage: TokenUsage, rates: ModelRates): CallCost {
+  const { inputTokens: input } = usage;
+  if (input === undefined) return { missing: 'tokens' };
+  if (usage.disagrees === true || !isCount(input)) return { missing: 'tokens_disagree' };
+  const parts = partsOf(usage, rates);
+  if (typeof parts === 'string') return { missing: parts };
+  let tokensUsd = 0;
+  for (const [tokens, rate, unit] of parts) {
     if (tokens === 0) continue;
-    if (rate === undefined) return undefined;
-    cost += (tokens * rateAt(rate, input)) / PER_MILLION;
+    if (!isCount(tokens)) return { missing: 'tokens_disagree' };
+    if (rate === undefined) return { missing: unit };
+    tokensUsd += (tokens * rateAt(rate, input)) / PER_MILLION;
   }
-  return cost;
+  let feesUsd = rateAt(rates.requests ?? 0, input) / PER_THOUSAND;
+  for (const [count = 0, rate, unit] of [
+    [usage.webSearches, rates.webSearches, 'web_search'],
+    [usage.fileSearches, rates.fileSearches, 'file_search'],
+  ] as const) {
+    if (count === 0) continue;
+    if (rate === undefined) return { missing: unit };
+    feesUsd += (count * rateAt(rate, input)) / PER_THOUSAND;
+  }
+  return { tokensUsd, feesUsd };
+}
+
+type Part = readonly [tokens: number, rate: Rate | undefined, unit: string];
+
+/** Tokens by rate, none of them twice; a word for why they cannot be told apart. */
+function partsOf(usage: TokenUsage, rates: ModelRates): readonly Part[] | string {
+  const { inputTokens: input = 0, outputTokens: output = 0, cacheReadTokens: read = 0 } = usage;
+  const { cacheWrite1hTokens: write1h = 0, cacheWriteTokens: write = write1h } = usage;
+  const { inputAudioTokens: audio = 0, inputImageTokens: image = 0, inputVideoTokens: video = 0 } = usage;
+  const { reasoningTokens: reasoning = 0, citationTokens: citation = 0 } = usage;
+  const {
+    outputAudioTokens: spoken = 0,
+    outputImageTokens: drawn = 0,
+    outputVideoTokens: filmed = 0,
+  } = usage;
+  const { input: text, cacheRead = text, cacheWrite = text } = rates;
+  const cachedAudio = cachedPart(read, input, audio, usage.cacheReadAudioTokens, rates.inputAudio, text);
+  const cachedImage = cachedPart(read, input, image, usage.cacheReadImageTokens, rates.inputImage, text);
+  if (cachedAudio === undefined) return 'cached_audio';
+  if (cachedImage === undefined) return 'cached_image';
+  return [
+    [input - read - write - (audio - cachedAudio) - (image - cachedImage) - video, text, 'input'],
+    [audio - cachedAudio, rates.inputAudio, 'input_audio'],
+    [image - cachedImage, rates.inputImage ?? text, 'input_image'],
+    [video, rates.inputVideo ?? text, 'input_video'],
+    [read - cachedAudio - cachedImage, cacheRead, 'cached'],
+    [cachedAudio, rates.cacheReadAudio, 'cached_audio'],
+    [
+      cachedImage,
+      rates.cacheReadImage ?? (rates.inputImage === undefined ? cacheRead : undefined),
+      'cached_image',
+    ],
+    [write - write1h, cacheWrite, 'cache_write'],
+    [write1h, rates.cacheWrite1h ?? (rates.cacheWrite === undefined ? text : undefined), 'cache_write_1h'],
+    [output - reasoning - spoken - drawn - filmed, rates.output, 'output'],
+    [reasoning, rates.reasoning ?? rates.output, 'reasoning'],
+    [spoken, rates.outputAudio, 'output_audio'],
+    [drawn, rates.outputImage, 'output_image'],
+    [filmed, rates.outputVideo, 'output_video'],
+    [rates.citation === undefined ? 0 : citation, rates.citation, 'citation'],
+  ];
+}
+
+/** Cached tokens that are not text; undefined where that is not told and makes a difference. */
+function cachedPart(
+  read: number,
+  input: number,
+  tokens: number,
+  told: number | undefined,
+  rate: Rate | undefined,
+  text: Rate | undefined,
+): number | undefined {
+  if (told !== undefined) return told;
+  if (read === 0 || tokens === 0) return 0;
+  // All is cached, or all that is no text costs the same.
+  if (read === input) return tokens;
+  return rate === undefined || rate === text ? 0 : undefined;
 }
 
 function isCount(tokens: number): boolean {

@@ -14,7 +14,7 @@ export {
   TOKENIZED_MODEL,
   taxModelOf,
 } from './context-tax.ts';
-export type { TokenUsage } from './cost.ts';
+export type { RequestUsage, TokenUsage } from './cost.ts';
 export { type DefinitionForm, definitionText, type ToolDefinitionView } from './definition-text.ts';
 export { canCountTokens, estimateTokens, prepareToCountTokens } from './estimate-tokens.ts';
 export {
@@ -27,6 +27,13 @@ export {
 } from './large-texts.ts';
 export { type CostSource, type PriceInput, priceUsage } from './price.ts';
 export { type PriceOverride, type PriceOverrides, resolvePriceOverrides } from './price-overrides.ts';
+export {
+  type ReportedCost,
+  readAmount,
+  readCost,
+  readReportedCost,
+  SPAN_COSTS,
+} from './reported-cost.ts';
 export type { RiskLevel, RiskLevels, RiskWeights } from './risk.ts';
 export {
   answerHash,
@@ -35,4 +42,11 @@ export {
   numericVarianceScore,
   selfConsistencyScore,
 } from './single.ts';
+export {
+  readUsageObject,
+  SPAN_PLACES,
+  type UsagePlace,
+  UsageReader,
+} from './usage.ts';
+export { readUsageUnits, writeUsageUnits } from './usage-units.ts';
 export type { Verifier, VerifierInput, VerifierResult } from './verifier.ts';

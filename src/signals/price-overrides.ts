@@ -17,6 +17,11 @@ export interface PriceOverride {
   /** For cache entries that live an hour (Anthropic). */
   readonly cacheWrite1hUsdPerMillion?: number | undefined;
   readonly reasoningUsdPerMillion?: number | undefined;
+  readonly inputAudioUsdPerMillion?: number | undefined;
+  readonly outputAudioUsdPerMillion?: number | undefined;
+  readonly outputImageUsdPerMillion?: number | undefined;
+  /** For searches of the web that the provider makes; without it a call with searches has no cost. */
+  readonly webSearchUsdPerThousand?: number | undefined;
 }
 
 /** Overrides checked and made ready by {@link resolvePriceOverrides}. */
@@ -32,6 +37,10 @@ const PRICES = [
   'cacheWriteUsdPerMillion',
   'cacheWrite1hUsdPerMillion',
   'reasoningUsdPerMillion',
+  'inputAudioUsdPerMillion',
+  'outputAudioUsdPerMillion',
+  'outputImageUsdPerMillion',
+  'webSearchUsdPerThousand',
 ] as const;
 
 const REQUIRED: ReadonlySet<string> = new Set(['inputUsdPerMillion', 'outputUsdPerMillion']);
@@ -86,16 +95,24 @@ function resolve(override: PriceOverride, index: number): Entry {
       throw invalidOption(`\`${key}\` of ${at}`, 'a number from 0 up', price);
     }
   }
+  const { inputUsdPerMillion: input, outputUsdPerMillion: output } = override;
+  const cacheRead = override.cacheReadUsdPerMillion;
   return {
     parts: model.toLowerCase().split('*'),
     provider,
     rates: {
-      input: override.inputUsdPerMillion,
-      output: override.outputUsdPerMillion,
-      cacheRead: override.cacheReadUsdPerMillion,
+      input,
+      output,
+      cacheRead,
       cacheWrite: override.cacheWriteUsdPerMillion,
-      cacheWrite1h: override.cacheWrite1hUsdPerMillion,
+      cacheWrite1h: override.cacheWrite1hUsdPerMillion ?? override.cacheWriteUsdPerMillion,
       reasoning: override.reasoningUsdPerMillion,
+      inputAudio: override.inputAudioUsdPerMillion ?? input,
+      cacheReadAudio: cacheRead ?? input,
+      outputAudio: override.outputAudioUsdPerMillion ?? output,
+      outputImage: override.outputImageUsdPerMillion ?? output,
+      outputVideo: output,
+      webSearches: override.webSearchUsdPerThousand,
     },
   };
 }

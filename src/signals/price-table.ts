@@ -84,34 +84,71 @@ export function findPrice(query: PriceQuery): PriceEntry | undefined {
   return found.entry;
 }
 
+/** The names that the table has for the rates. */
+const RATE_KEYS: readonly (readonly [keyof ModelRates, string])[] = [
+  ['input', 'input_mtok'],
+  ['output', 'output_mtok'],
+  ['cacheRead', 'cache_read_mtok'],
+  ['cacheWrite', 'cache_write_mtok'],
+  ['cacheWrite1h', 'cache_write_1h_mtok'],
+  ['reasoning', 'output_reasoning_mtok'],
+  ['inputAudio', 'input_audio_mtok'],
+  ['inputImage', 'input_image_mtok'],
+  ['inputVideo', 'input_video_mtok'],
+  ['cacheReadAudio', 'cache_audio_read_mtok'],
+  ['cacheReadImage', 'cache_image_read_mtok'],
+  ['outputAudio', 'output_audio_mtok'],
+  ['outputImage', 'output_image_mtok'],
+  ['outputVideo', 'output_video_mtok'],
+  ['citation', 'output_citation_mtok'],
+  ['requests', 'requests_kcount'],
+  ['webSearches', 'web_searches_kcount'],
+  ['fileSearches', 'storage_searches_kcount'],
+];
+
 interface Found {
   readonly entry: PriceEntry | undefined;
   readonly changes: 'never' | 'daily' | 'hourly';
 }
 
 function lookUp({ model, provider, providerApiUrl, at }: PriceQuery): Found {
-  const name = model.startsWith('models/') ? model.slice('models/'.length) : model;
+  const name = bareName(model);
   // No tokens: the table supplies the rates, and `costOf` does the arithmetic.
   const price = priceTable().calcPrice({}, name, {
     ...providerOf(name, provider, providerApiUrl),
     timestamp: at,
   });
   if (price === null) return { entry: undefined, changes: 'never' };
-  const { input_mtok, output_mtok, cache_read_mtok, cache_write_mtok, cache_write_1h_mtok } =
-    price.model_price;
-  const { output_reasoning_mtok, requests_kcount } = price.model_price;
-  const rates: ModelRates = {
-    input: input_mtok as Rate | undefined,
-    output: output_mtok as Rate | undefined,
-    cacheRead: cache_read_mtok as Rate | undefined,
-    cacheWrite: cache_write_mtok as Rate | undefined,
-    cacheWrite1h: cache_write_1h_mtok as Rate | undefined,
-    reasoning: output_reasoning_mtok as Rate | undefined,
-    requests: requests_kcount as Rate | undefined,
-  };
+  const rates: { -readonly [R in keyof ModelRates]: Rate | undefined } = {};
+  for (const [rate, key] of RATE_KEYS) rates[rate] = price.model_price[key] as Rate | undefined;
+  if (price.provider.id === 'google') {
+    // Its price of input is that of audio too, unless there is one for audio.
+    rates.inputAudio ??= rates.input;
+    rates.cacheReadAudio ??= rates.cacheRead ?? rates.inputAudio;
+  }
   return { entry: { provider: price.provider.id, rates }, changes: changesOf(price.model.prices) };
 }
 
+/** `gemini-2.5-flash` of `models/gemini-2.5-flash` and `projects/p/.../models/gemini-2.5-flash`; Bedrock's id of its ARN. */
+function bareName(model: string): string {
+  if (model.startsWith('arn:aws:bedrock:')) return model.slice(model.lastIndexOf('/') + 1);
+  if (model.startsWith('models/')) return model.slice('models/'.length);
+  const path = model.lastIndexOf('/models/');
+  return path === -1 ? model : model.slice(path + '/models/'.length);
+}
+
+/** An id of Bedrock, with or without the place of an inference profile: `us.anthropic.claude-sonnet-4-20250514-v1:0`. */
+const BEDROCK_ID =
+  /^(?:[a-z]{2,6}(?:-gov)?\.)?(?:ai21|amazon|anthropic|cohere|deepseek|meta|mistral)\.[\w.:-]{1,200}$/;
+
+/** Frameworks and proxies that stand where the provider should: the model tells whose it is. */
+const NOT_PROVIDERS: ReadonlySet<string> = new Set(
+  `agno ai-sdk autogen crewai dspy gateway genkit google-adk haystack instructor langchain langgraph litellm
+  litellm_proxy llama_index llamaindex mastra microsoft.agent_framework microsoft.extensions.ai openai-agents
+  pydantic-ai pydantic_ai semantic_kernel smolagents spring_ai strands strands-agents vercel`.split(/\s+/),
+);
+
+/** The address decides, then the provider, then the model's name where it says whose it is. */
 function providerOf(
   model: string,
   provider: string | undefined,
@@ -119,8 +156,14 @@ function providerOf(
 ): { providerId?: string } {
   const byUrl = providerApiUrl === undefined ? undefined : priceTable().findProvider({ providerApiUrl });
   if (byUrl !== undefined) return { providerId: byUrl.id };
-  if (provider !== undefined) return { providerId: PROVIDERS.get(provider) ?? provider };
-  return model.includes('/') ? { providerId: BY_MODEL_PREFIX } : {};
+  if (provider !== undefined) {
+    const providerId = PROVIDERS.get(provider) ?? provider;
+    if (priceTable().findProvider({ providerId }) !== undefined) return { providerId };
+  }
+  if (BEDROCK_ID.test(model)) return { providerId: 'aws' };
+  if (model.includes('/')) return { providerId: BY_MODEL_PREFIX };
+  if (provider === undefined || NOT_PROVIDERS.has(provider.toLowerCase())) return {};
+  return { providerId: provider };
 }
 
 /** How often a price can change: dated prices at the start of a UTC day, time-of-day prices at any moment. */

@@ -1,4 +1,4 @@
-import { costOf, type TokenUsage } from './cost.ts';
+import { type CallCost, costOf, type TokenUsage } from './cost.ts';
 import type { PriceOverrides } from './price-overrides.ts';
 import { findPrice } from './price-table.ts';
 
@@ -16,74 +16,137 @@ export interface PriceInput {
   readonly at: Date;
   /** The user's prices. They take precedence over the table and apply to every service tier. */
   readonly overrides?: PriceOverrides | undefined;
-  /** Cost reported by the provider; takes precedence over everything. */
+  /** Cost that was reported; takes precedence over everything. */
   readonly providerCostUsd?: number | undefined;
+  /** Whether an instrumentation computed that cost from its own list of prices. @defaultValue false */
+  readonly isCostComputed?: boolean | undefined;
+  /** The model that was asked for, where another name answered. */
+  readonly requestedModel?: string | undefined;
   /** Service tier that served the call, in the provider's words: `default`, `flex`, `batch`, `priority` ... */
   readonly serviceTier?: string | undefined;
 }
 
-/** Source of a cost: the provider, the user's prices or the price table; `unknown` when there is none. */
-export type CostSource = 'provider' | 'override' | 'genai-prices' | 'unknown';
+/**
+ * Source of a cost: the provider, an instrumentation's own list of prices, the user's prices or the price table. Without
+ * a cost, `unknown` for a model without a price, or what has no known price or count, such as `unpriced: web_search`.
+ */
+export type CostSource =
+  | 'provider'
+  | 'instrumentation'
+  | 'override'
+  | 'genai-prices'
+  | 'unknown'
+  | `unpriced: ${string}`;
 
 export interface Price {
-  /** US dollars; absent when the source is `unknown`. */
+  /** US dollars; absent when the source is `unknown` or `unpriced`. */
   readonly costUsd?: number;
   readonly costSource: CostSource;
 }
 
 const UNKNOWN: Price = Object.freeze({ costSource: 'unknown' });
 
-/** Tiers at the table's price. */
-const STANDARD_TIERS: ReadonlySet<string> = new Set([
+/** What a mode may be called that does not change the price, in lower case. */
+const STANDARD_MODES: ReadonlySet<string> = new Set([
   'auto',
   'default',
   'standard',
   'standard_only',
   'on_demand',
+  'traffic_type_unspecified',
+  'unspecified',
+  'global',
+  'not_available',
 ]);
 
 /**
- * Tiers at a published fraction of it, cached tokens included, by provider. OpenAI: Batch API and flex processing at
- * half the price (platform.openai.com/docs/pricing); Azure: global batch at half; Anthropic: Message Batches at half,
- * on top of the cache prices (docs.anthropic.com, "Pricing"). The price of other tiers, such as `priority`, depends on
+ * Modes at a published fraction of the table's price of tokens, cached ones included, by provider. OpenAI: Batch API and
+ * flex processing at half the price (platform.openai.com/docs/pricing); Azure: global batch at half; Anthropic: Message
+ * Batches at half, inference in the US at 1.1 times (docs.anthropic.com, "Pricing"); Google: flex at half
+ * (cloud.google.com/vertex-ai/generative-ai/pricing). The price of others, such as `priority` and `fast`, depends on
  * model or contract and is unknown here.
  */
-const TIER_FACTORS: ReadonlyMap<string, number> = new Map([
-  ['openai batch', 0.5],
-  ['openai flex', 0.5],
-  ['azure batch', 0.5],
-  ['anthropic batch', 0.5],
+const MODE_FACTORS: ReadonlyMap<string, number> = new Map([
+  ['openai tier batch', 0.5],
+  ['openai tier flex', 0.5],
+  ['azure tier batch', 0.5],
+  ['anthropic tier batch', 0.5],
+  ['anthropic geo us', 1.1],
+  ['google tier flex', 0.5],
+  ['google traffic on_demand_flex', 0.5],
 ]);
 
 /**
- * The cost of a call. Never a guess: a model, provider or service tier without a known price, and a usage that
- * contradicts itself, give no cost and the source `unknown`. Never throws.
+ * The cost of a call. Never a guess: a model, provider, mode or unit without a known price, and a usage that contradicts
+ * itself, give no cost and a source that says so. Never throws.
  */
 export function priceUsage(input: PriceInput): Price {
   const { providerCostUsd, usage, model, provider } = input;
   if (providerCostUsd !== undefined && Number.isFinite(providerCostUsd) && providerCostUsd >= 0) {
-    return { costUsd: providerCostUsd, costSource: 'provider' };
+    return { costUsd: providerCostUsd, costSource: input.isCostComputed ? 'instrumentation' : 'provider' };
   }
   if (usage === undefined || model === undefined || model === '') return UNKNOWN;
   const own = input.overrides?.find(model, provider);
-  if (own !== undefined) return priceOf(costOf(usage, own), 'override');
+  if (own !== undefined) return priceOf(costOf(usage, own), 1, 'override');
   try {
-    const entry = findPrice({ model, provider, providerApiUrl: input.providerApiUrl, at: input.at });
-    const factor = entry === undefined ? undefined : tierFactor(entry.provider, input.serviceTier);
-    if (entry === undefined || factor === undefined) return UNKNOWN;
-    const cost = costOf(usage, entry.rates);
-    return priceOf(cost === undefined ? undefined : cost * factor, 'genai-prices');
+    return usage.requests === undefined
+      ? priceRequest(usage, model, input)
+      : priceRequests(usage, model, input);
   } catch {
     // The price table throws on invalid input such as an invalid date.
     return UNKNOWN;
   }
 }
 
-function priceOf(costUsd: number | undefined, costSource: CostSource): Price {
-  return costUsd === undefined || !Number.isFinite(costUsd) ? UNKNOWN : { costUsd, costSource };
+/** The requests behind a call have sizes, and maybe models, of their own. */
+function priceRequests(usage: TokenUsage, model: string, input: PriceInput): Price {
+  if (usage.disagrees === true) return { costSource: 'unpriced: tokens_disagree' };
+  const { modes, webSearches, fileSearches, requests = [] } = usage;
+  let costUsd = 0;
+  for (const [index, request] of requests.entries()) {
+    const searches = index === 0 ? { webSearches, fileSearches } : {};
+    const price = priceRequest({ ...request, ...searches, modes }, request.model ?? model, input);
+    if (price.costUsd === undefined) return price;
+    costUsd += price.costUsd;
+  }
+  return { costUsd, costSource: 'genai-prices' };
 }
 
-function tierFactor(provider: string, serviceTier: string | undefined): number | undefined {
-  if (serviceTier === undefined || STANDARD_TIERS.has(serviceTier)) return 1;
-  return TIER_FACTORS.get(`${provider} ${serviceTier}`);
+function priceRequest(usage: TokenUsage, model: string, input: PriceInput): Price {
+  const { provider, providerApiUrl, at, requestedModel } = input;
+  const query = { provider, providerApiUrl, at };
+  // What Bedrock answers lacks the place of the inference profile, on which its price depends.
+  const isProfile = provider === 'aws.bedrock' && requestedModel !== undefined;
+  const entry =
+    (isProfile ? findPrice({ ...query, model: requestedModel }) : undefined) ??
+    findPrice({ ...query, model });
+  if (entry === undefined) return UNKNOWN;
+  let factor = 1;
+  for (const mode of modesOf(usage.modes, input.serviceTier)) {
+    const known = MODE_FACTORS.get(`${entry.provider} ${mode.toLowerCase()}`);
+    if (known === undefined) return { costSource: `unpriced: ${mode}` };
+    factor *= known;
+  }
+  return priceOf(costOf(usage, entry.rates), factor, 'genai-prices');
+}
+
+const NO_MODES: readonly string[] = [];
+
+/** The modes of a call that may change its price. */
+export function modesOf(
+  modes: readonly string[] = NO_MODES,
+  serviceTier: string | undefined,
+): readonly string[] {
+  if (modes.length === 0 && (serviceTier === undefined || serviceTier === '')) return NO_MODES;
+  const all = serviceTier ? [...modes, `tier ${serviceTier.slice(0, 40)}`] : modes;
+  return [...new Set(all)].filter((mode) => {
+    const word = mode.slice(mode.indexOf(' ') + 1).toLowerCase();
+    return !STANDARD_MODES.has(word);
+  });
+}
+
+function priceOf(cost: CallCost, factor: number, costSource: CostSource): Price {
+  if (cost.missing !== undefined) return { costSource: `unpriced: ${cost.missing}` };
+  const costUsd = cost.tokensUsd * factor + cost.feesUsd;
+  return Number.isFinite(costUsd) ? { costUsd, costSource } : { costSource: 'unpriced: tokens_disagree' };
 }

@@ -17,7 +17,6 @@ export {
   firstCode,
   type HeaderReader,
   type ImagePart,
-  includeCache,
   type ModelMessage,
   type ModelRequest,
   type ModelTool,
@@ -38,5 +37,5 @@ export {
 } from './contract/index.ts';
 export { AnswerError, type Fault, type ProviderFailure, readFault } from './fault.ts';
 export { geminiContent } from './gemini/index.ts';
-export { openAiChat, openAiResponses, readReportedCost } from './openai/index.ts';
+export { openAiChat, openAiResponses } from './openai/index.ts';
 export { apiOfPath, PROVIDERS, providerOf, readAnyAnswer } from './registry.ts';

@@ -54,7 +54,7 @@ const CHAT: readonly Row[] = [
         },
       },
     ),
-    said: { text: 'ok', usage: { outputTokens: 7 } },
+    said: { text: 'ok', usage: { outputTokens: 7, cacheReadTokens: 3 } },
   },
   {
     name: 'more cached tokens than prompt tokens, which are counted apart then',
@@ -197,7 +197,7 @@ const ANTHROPIC: readonly Row[] = [
         output_tokens_details: { thinking_tokens: 1.5 },
       },
     }),
-    said: { text: 'ok', usage: { inputTokens: 10, outputTokens: 5 } },
+    said: { text: 'ok', usage: { inputTokens: 14, outputTokens: 5, cacheWriteTokens: 4 } },
   },
   {
     name: 'no count of the input',
@@ -432,7 +432,7 @@ const GEMINI: readonly Row[] = [
         thoughtsTokenCount: 1.5,
       },
     },
-    said: { text: 'ok', usage: { inputTokens: 10 } },
+    said: { text: 'ok', usage: { inputTokens: 10, outputTokens: 20 } },
   },
   {
     name: 'counts that later chunks leave out',

@@ -16,7 +16,7 @@ import {
   visibleText,
 } from '../../src/orchestrator/providers/index.ts';
 import { ObservatorySpanProcessor } from '../../src/processor/index.ts';
-import { priceUsage, type TokenUsage } from '../../src/signals/index.ts';
+import { priceUsage, readUsageUnits, type TokenUsage } from '../../src/signals/index.ts';
 import { duringFile } from './model-hooks.ts';
 import { anthropicSdk, googleSdk, openaiSdk } from './model-sdks.ts';
 import type { Said } from './recorded-truth.ts';
@@ -149,6 +149,7 @@ function usageOf(attributes: Readonly<Record<string, unknown>>): TokenUsage {
     cacheWriteTokens: count('gen_ai.usage.cache_creation.input_tokens'),
     cacheWrite1hTokens: count('anthropic.usage.cache_creation.ephemeral_1h_input_tokens'),
     reasoningTokens: count('gen_ai.usage.reasoning.output_tokens'),
+    ...readUsageUnits(JSON.parse(String(attributes['observatory.usage_units'] ?? '{}'))),
   };
 }
 

@@ -69,6 +69,8 @@ function chat(documents: Json[], streamed: boolean): Said {
     cacheReadTokens: counts.prompt_tokens_details?.cached_tokens,
     cacheWriteTokens: counts.prompt_tokens_details?.cache_write_tokens,
     reasoningTokens: counts.completion_tokens_details?.reasoning_tokens,
+    inputAudioTokens: counts.prompt_tokens_details?.audio_tokens || undefined,
+    outputAudioTokens: counts.completion_tokens_details?.audio_tokens || undefined,
   };
   const model = documents[0].model;
   const tier = documents.map((document) => document.service_tier).findLast(Boolean);
@@ -140,6 +142,7 @@ function anthropic(documents: Json[], streamed: boolean): Said {
     cacheWriteTokens: written,
     cacheWrite1hTokens: counts.cache_creation?.ephemeral_1h_input_tokens,
     reasoningTokens: counts.output_tokens_details?.thinking_tokens,
+    webSearches: counts.server_tool_use?.web_search_requests || undefined,
   };
   const blocks = streamed ? streamedBlocks(documents) : message.content;
   const reason = streamed ? last?.delta.stop_reason : message.stop_reason;
@@ -188,6 +191,9 @@ function gemini(documents: Json[]): Said {
     outputTokens: sum(counts.candidatesTokenCount, counts.thoughtsTokenCount),
     cacheReadTokens: counts.cachedContentTokenCount,
     reasoningTokens: counts.thoughtsTokenCount,
+    webSearches:
+      candidates.flatMap(({ groundingMetadata }: Json) => groundingMetadata?.webSearchQueries ?? []).length ||
+      undefined,
   };
   const words = (isThought: boolean): string =>
     parts.map(({ text, thought }) => ((thought === true) === isThought ? (text ?? '') : '')).join('');

@@ -8,8 +8,6 @@ export function addAnswer(attributes: Attributes, response: ModelResponse): void
   const { id: responseId, model, usage } = response;
   if (response.attributes !== undefined) Object.assign(attributes, response.attributes);
   addResponse(attributes, { responseId, model, usage });
-  const longWrite = usage?.cacheWrite1hTokens;
-  if (longWrite !== undefined) attributes[names.ATTR_ANTHROPIC_CACHE_WRITE_1H] = longWrite;
   addEnd(attributes, response);
 }
 

@@ -1,12 +1,13 @@
 import { semconv } from '../../base/index.ts';
 import { firstText, textOf } from '../../json/index.ts';
+import { readAmount } from '../../signals/index.ts';
 import { type InteractionKind, interactionKind } from '../kind.ts';
 import { answerText, conversationText, PART_SEPARATOR } from '../messages.ts';
 import { normalizeProvider } from '../provider.ts';
 import { readScalars, type Scalars } from '../scalars.ts';
 import type { SpanView } from '../span-view.ts';
 import type { Interaction } from '../types.ts';
-import { readUsage } from '../usage.ts';
+import { type ReportedUsage, readUsage } from '../usage.ts';
 import { aiSdk } from './ai-sdk.ts';
 import { hasLongContent, isReadable } from './content-size.ts';
 import type { Dialect, DialectContent } from './dialect.ts';
@@ -39,6 +40,8 @@ export function readInteraction(span: SpanView, attached: Interaction = {}): Int
   const isTold = attached.provider !== undefined && attached.model !== undefined && reported !== undefined;
   const scalars = isTold ? NO_SCALARS : readScalars(attributes);
   const provider = scalars.provider === undefined ? undefined : normalizeProvider(scalars.provider);
+  const told = isTold ? NOTHING_TOLD : readUsage(span, scalars, provider);
+  const providerCostUsd = attached.providerCostUsd ?? readProviderCost(attributes);
   const written = attached.written ?? readWritten(span, attached);
   // One literal instead of spreads: this runs for every model call, and spreads cost microseconds.
   return {
@@ -52,9 +55,14 @@ export function readInteraction(span: SpanView, attached: Interaction = {}): Int
     provider: attached.provider ?? provider ?? written.provider,
     model: attached.model ?? scalars.model ?? written.model,
     serverAddress: attached.serverAddress ?? textOf(attributes[semconv.ATTR_SERVER_ADDRESS]),
-    serviceTier: attached.serviceTier ?? readServiceTier(attributes),
-    usage: reported ?? readUsage(span, scalars, provider) ?? written.usage,
-    providerCostUsd: attached.providerCostUsd ?? readProviderCost(attributes),
+    requestedModel:
+      (attached.provider ?? provider) === 'aws.bedrock'
+        ? textOf(attributes[semconv.ATTR_GEN_AI_REQUEST_MODEL])
+        : undefined,
+    serviceTier: attached.serviceTier ?? readServiceTier(attributes) ?? told.serviceTier,
+    usage: reported ?? told.usage ?? written.usage,
+    providerCostUsd: providerCostUsd ?? told.costUsd,
+    isCostComputed: providerCostUsd === undefined ? told.isCostComputed : undefined,
     toolArguments: attached.toolArguments ?? written.toolArguments,
     toolArgumentsText: attached.toolArgumentsText,
     identities: attached.identities,
@@ -93,6 +101,7 @@ export function readWritten(span: SpanView, attached: Interaction): Interaction 
 }
 
 const NO_SCALARS: Scalars = Object.freeze({});
+const NOTHING_TOLD: ReportedUsage = Object.freeze({});
 const NOTHING: Interaction = Object.freeze({});
 /** Of a span with so much content that reading it would hold the event loop. */
 const UNREADABLE: Interaction = Object.freeze({});
@@ -135,19 +144,9 @@ function readServiceTier(attributes: SpanView['attributes']): string | undefined
   );
 }
 
-/**
- * Cost that the provider itself reported, in US dollars. `gen_ai.usage.cost` is not read: OpenLIT computes it from its
- * own price list.
- */
+/** Proposed for the semantic conventions (semantic-conventions-genai#443). */
 function readProviderCost(attributes: SpanView['attributes']): number | undefined {
-  const openInference = amountOf(attributes['llm.cost.total']);
-  if (openInference !== undefined) return openInference;
-  // Proposed for the semantic conventions (semantic-conventions-genai#443).
   if (attributes[semconv.ATTR_GEN_AI_USAGE_COST_SOURCE] !== 'provider') return undefined;
   const currency = attributes[semconv.ATTR_GEN_AI_USAGE_COST_CURRENCY];
-  return currency === 'USD' ? amountOf(attributes[semconv.ATTR_GEN_AI_USAGE_COST_AMOUNT]) : undefined;
-}
-
-function amountOf(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
+  return currency === 'USD' ? readAmount(attributes[semconv.ATTR_GEN_AI_USAGE_COST_AMOUNT]) : undefined;
 }

@@ -1,6 +1,5 @@
 import { countOf, isObject, type JsonObject, parseContainerOrKeep, textOf } from '../../json/index.ts';
-import type { TokenUsage } from '../../signals/index.ts';
-import { openAiChat } from '../../wire/index.ts';
+import { readUsageObject, type TokenUsage } from '../../signals/index.ts';
 import { isModelCall } from '../kind.ts';
 import { parseConversation } from '../parse-messages.ts';
 import { answerIn, type Dialect, someOf } from './dialect.ts';
@@ -120,7 +119,7 @@ function usageOf(attributes: JsonObject, values: Values): TokenUsage | undefined
   if (!isObject(told)) return undefined;
   const object = isObject(told.usage) ? told.usage : told;
   // As OpenAI writes it, handed on.
-  if (isObject(object.prompt_tokens_details)) return openAiChat.readUsage(object);
+  if (isObject(object.prompt_tokens_details)) return readUsageObject(object);
   const count = (unit: keyof typeof COUNTS) =>
     COUNTS[unit].map((name) => countOf(object[name])).find((value) => value !== undefined);
   const [input, output, total] = [count('input'), count('output'), count('total')];

@@ -66,7 +66,7 @@ export function factsOf(spans: readonly RunSpan[]): RunFacts {
     contradicted: spans.filter(isContradicted),
     unsupported: spans.filter((span) => !isContradicted(span) && isUnsupported(span)),
     costUsd: modelCalls.reduce((sum, span) => sum + (span.costUsd ?? 0), 0),
-    unpriced: modelCalls.filter((span) => span.costUsd === null && span.costSource === 'unknown'),
+    unpriced: modelCalls.filter((span) => span.costUsd === null && span.costSource !== null),
     otherErrors: spans.filter(
       (span) => span.status === 'failed' && !isPartOfCall(span) && !isGate(span) && span.parentId !== null,
     ),

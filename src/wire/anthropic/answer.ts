@@ -1,5 +1,5 @@
-import { countOf, isObject, type JsonObject, listOf, objectOf, textOf } from '../../json/index.ts';
-import type { TokenUsage } from '../../signals/index.ts';
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json/index.ts';
+import { readUsageObject } from '../../signals/index.ts';
 import { type Answer, type AssistantPart, checkArguments, readFinishReason } from '../contract/index.ts';
 import { readAnthropicError } from './error.ts';
 
@@ -17,7 +17,7 @@ export function readMessage(whole: unknown): Answer {
     id: textOf(message.id),
     model: textOf(message.model),
     finishReasons: reason === undefined ? [] : [reason],
-    usage: readMessageUsage(message.usage),
+    usage: readUsageObject(message.usage),
     serviceTier: textOf(objectOf(message.usage).service_tier),
     // A `server_tool_use` is run by Anthropic.
     toolCallCount: blocks.filter(({ type }) => type === 'tool_use').length,
@@ -47,26 +47,4 @@ function partOf(block: JsonObject, index: number): AssistantPart {
     default:
       return { type: 'opaque', provider: ANTHROPIC_NAME, raw: block };
   }
-}
-
-/**
- * Anthropic counts cached tokens beside the input; semconv's input is the sum of the three. Output includes thinking.
- * Worked: input 10, cache write 2, cache read 3 is 15 input tokens, 2 of them written to and 3 read from the cache.
- */
-export function readMessageUsage(value: unknown): TokenUsage | undefined {
-  const usage = objectOf(value);
-  const uncached = countOf(usage.input_tokens);
-  const outputTokens = countOf(usage.output_tokens);
-  if (uncached === undefined && outputTokens === undefined) return undefined;
-  const cacheReadTokens = countOf(usage.cache_read_input_tokens);
-  const cacheWriteTokens = countOf(usage.cache_creation_input_tokens);
-  return {
-    inputTokens:
-      uncached === undefined ? undefined : uncached + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0),
-    outputTokens,
-    cacheReadTokens,
-    cacheWriteTokens,
-    cacheWrite1hTokens: countOf(objectOf(usage.cache_creation).ephemeral_1h_input_tokens),
-    reasoningTokens: countOf(objectOf(usage.output_tokens_details).thinking_tokens),
-  };
 }

@@ -9,7 +9,7 @@ import {
   type WireProvider,
   withExactAnswers,
 } from '../contract/index.ts';
-import { ANTHROPIC_NAME, readMessage, readMessageUsage } from './answer.ts';
+import { ANTHROPIC_NAME, readMessage } from './answer.ts';
 import { ANTHROPIC_ERROR_WORDS, readAnthropicError } from './error.ts';
 import { type MessagesRequest, writeMessagesRequest } from './request.ts';
 import { MessageStream } from './stream.ts';
@@ -22,7 +22,6 @@ export const anthropicMessages: WireApi = defineApi({
   recognizes: (value) =>
     value.type === 'message' && value.role === 'assistant' && Array.isArray(value.content),
   readAnswer: readMessage,
-  readUsage: readMessageUsage,
   newStream: () => new MessageStream(),
   readError: readAnthropicError,
   errorWords: ANTHROPIC_ERROR_WORDS,

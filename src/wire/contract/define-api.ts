@@ -16,7 +16,6 @@ export function defineApi(api: WireApi): WireApi {
     ...api,
     recognizes: (value: JsonObject) => attempt(() => api.recognizes(value), false),
     readAnswer: (whole: unknown) => attempt(() => composedOnce(api.readAnswer(whole)), NO_ANSWER),
-    readUsage: (usage: unknown) => attempt(() => api.readUsage(usage), undefined),
     readError: (error: unknown) => attempt(() => api.readError(error), undefined),
     newStream: () => new GuardedStream(api.newStream()),
   });

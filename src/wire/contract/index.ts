@@ -41,4 +41,3 @@ export type {
   WireProvider,
   WrittenAnswer,
 } from './types.ts';
-export { includeCache } from './usage.ts';

@@ -150,8 +150,6 @@ export interface WireApi {
   readonly recognizes: (value: JsonObject) => boolean;
   /** Reads a whole answer; of a value that is not one, an answer without fields. */
   readonly readAnswer: (whole: unknown) => Answer;
-  /** Reads the token counts of an answer by themselves. */
-  readonly readUsage: (usage: unknown) => TokenUsage | undefined;
   readonly newStream: () => AnswerStream;
   /**
    * Reads an error response's body, or an error the provider's SDK threw. Undefined for an error that is not the

@@ -1,5 +1,5 @@
-import { countOf, isObject, type JsonObject, listOf, objectOf, sumOf, textOf } from '../../json/index.ts';
-import type { TokenUsage } from '../../signals/index.ts';
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json/index.ts';
+import { readUsageObject, type TokenUsage } from '../../signals/index.ts';
 import {
   type Answer,
   type AssistantPart,
@@ -25,7 +25,7 @@ export function readContent(whole: unknown): Answer {
     id,
     model: textOf(response.modelVersion),
     finishReasons: reasons.filter((reason) => reason !== undefined),
-    usage: readContentUsage(response.usageMetadata),
+    usage: withSearches(readUsageObject(response.usageMetadata), candidates),
     toolCallCount: candidates.flatMap(partsOf).filter(isCall).length,
     error: isObject(response.error) ? readGeminiError(response) : undefined,
     choices: () => {
@@ -84,20 +84,14 @@ function readPart(part: JsonObject, newId: () => string): AssistantPart {
   return { type: 'opaque', provider: GEMINI_NAME, raw: part };
 }
 
-/**
- * Gemini counts thoughts beside the answer and tool-use prompts beside the prompt; semconv counts both in.
- * Worked: prompt 393, answer 28, thoughts 26 is 393 input and 54 output tokens, 26 of them reasoning.
- */
-export function readContentUsage(value: unknown): TokenUsage | undefined {
-  const usage = objectOf(value);
-  const reasoningTokens = countOf(usage.thoughtsTokenCount);
-  const inputTokens = sumOf(countOf(usage.promptTokenCount), countOf(usage.toolUsePromptTokenCount));
-  const outputTokens = sumOf(countOf(usage.candidatesTokenCount), reasoningTokens);
-  if (inputTokens === undefined && outputTokens === undefined) return undefined;
-  return {
-    inputTokens,
-    outputTokens,
-    cacheReadTokens: countOf(usage.cachedContentTokenCount),
-    reasoningTokens,
-  };
+/** Adds the searches that Google made, which it charges apart and does not count. */
+function withSearches(
+  usage: TokenUsage | undefined,
+  candidates: readonly JsonObject[],
+): TokenUsage | undefined {
+  let webSearches = 0;
+  for (const { groundingMetadata } of candidates) {
+    webSearches += listOf(objectOf(groundingMetadata).webSearchQueries).length;
+  }
+  return usage === undefined || webSearches === 0 ? usage : { ...usage, webSearches };
 }

@@ -11,7 +11,7 @@ import {
   type WireProvider,
   withExactAnswers,
 } from '../contract/index.ts';
-import { GEMINI_NAME, readContent, readContentUsage } from './answer.ts';
+import { GEMINI_NAME, readContent } from './answer.ts';
 import { GEMINI_ERROR_WORDS, readGeminiError } from './error.ts';
 import { type ContentRequest, writeContentRequest } from './request.ts';
 import { ContentStream } from './stream.ts';
@@ -27,7 +27,6 @@ export const geminiContent: WireApi = defineApi({
   recognizes: ({ candidates, usageMetadata, promptFeedback }) =>
     Array.isArray(candidates) || isObject(usageMetadata) || isObject(promptFeedback),
   readAnswer: readContent,
-  readUsage: readContentUsage,
   newStream: () => new ContentStream(),
   readError: readGeminiError,
   errorWords: GEMINI_ERROR_WORDS,

@@ -9,11 +9,11 @@ import {
   stringAt,
   textOf,
 } from '../../json/index.ts';
+import { readReportedCost, readUsageObject, type TokenUsage } from '../../signals/index.ts';
 import type { Answer, AssistantPart, Choice, FinishReason, ToolCallPart } from '../contract/index.ts';
 import { checkArguments, readFinishReason } from '../contract/index.ts';
 import { readAnswerError } from './error.ts';
 import { isOpenAiModel } from './models.ts';
-import { readOpenAiUsage, readReportedCost } from './usage.ts';
 
 /**
  * Reads a `chat.completion`, a legacy `text_completion` or a list of embeddings, as OpenAI, Azure, OpenRouter, Groq,
@@ -36,7 +36,7 @@ export function readChatAnswer(whole: unknown): Answer {
     id: stringAt(value, 'id') || undefined,
     model,
     finishReasons,
-    usage: readOpenAiUsage(usage),
+    usage: withSearch(readUsageObject(usage, { model }), model),
     costUsd: readReportedCost(usage),
     serviceTier: stringAt(value, 'service_tier'),
     toolCallCount,
@@ -44,6 +44,12 @@ export function readChatAnswer(whole: unknown): Answer {
     error: readAnswerError(value.error) ?? readAnswerError(choices[0]?.error),
     choices: () => choices.map((choice) => readChoice(choice, stringAt(value, 'id') ?? '')),
   };
+}
+
+/** These models search before each answer, which is not counted and charged apart. */
+function withSearch(usage: TokenUsage | undefined, model: string | undefined): TokenUsage | undefined {
+  const searches = usage !== undefined && model !== undefined && /-search-(?:preview|api)/.test(model);
+  return searches ? { ...usage, webSearches: 1 } : usage;
 }
 
 /** Groq gives a stream that did not ask for usage a place of its own for it, Moonshot puts it in the choice. */

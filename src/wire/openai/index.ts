@@ -1,2 +1,1 @@
 export { openAi, openAiChat, openAiResponses } from './provider.ts';
-export { readReportedCost } from './usage.ts';

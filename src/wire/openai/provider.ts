@@ -17,11 +17,9 @@ import { needsResponses } from './models.ts';
 import { readResponsesAnswer } from './responses-answer.ts';
 import { type ResponsesRequest, writeResponsesRequest } from './responses-request.ts';
 import { ResponsesStream } from './responses-stream.ts';
-import { readOpenAiUsage } from './usage.ts';
 import { writeChatStream, writeResponsesStream } from './write-stream.ts';
 
 const SHARED = {
-  readUsage: readOpenAiUsage,
   readError: readOpenAiError,
   errorWords: OPENAI_ERROR_WORDS,
 };

@@ -8,6 +8,7 @@ import {
   stringAt,
   textOf,
 } from '../../json/index.ts';
+import { readReportedCost, readUsageObject, type TokenUsage } from '../../signals/index.ts';
 import type {
   Answer,
   AssistantPart,
@@ -19,7 +20,6 @@ import type {
 import { checkArguments, readFinishReason } from '../contract/index.ts';
 import { readAnswerError } from './error.ts';
 import { isOpenAiModel } from './models.ts';
-import { readOpenAiUsage, readReportedCost } from './usage.ts';
 
 /** Items the application answers; searches and MCP calls are run by OpenAI. */
 const CALLS: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call']);
@@ -39,7 +39,7 @@ export function readResponsesAnswer(whole: unknown): Answer {
     id: stringAt(value, 'id') || undefined,
     model,
     finishReasons: reason === undefined ? [] : [reason],
-    usage: readOpenAiUsage(value.usage),
+    usage: withTools(readUsageObject(value.usage, { model }), items),
     costUsd: readReportedCost(value.usage),
     serviceTier: stringAt(value, 'service_tier'),
     toolCallCount,
@@ -47,6 +47,25 @@ export function readResponsesAnswer(whole: unknown): Answer {
     choices: () => (items.length === 0 && reason === undefined ? [] : [readChoice(items, reason)]),
   };
 }
+
+/** Adds what OpenAI charges apart for tools that it ran itself, which its usage does not count. */
+function withTools(usage: TokenUsage | undefined, items: readonly JsonObject[]): TokenUsage | undefined {
+  if (usage === undefined) return undefined;
+  const searches = items.filter(
+    ({ type, action }) => type === 'web_search_call' && (stringAt(action, 'type') ?? 'search') === 'search',
+  ).length;
+  const files = items.filter(({ type }) => type === 'file_search_call').length;
+  const tools = UNPRICED_TOOLS.filter((tool) => items.some(({ type }) => type === `${tool}_call`));
+  return {
+    ...usage,
+    ...(searches === 0 ? {} : { webSearches: searches }),
+    ...(files === 0 ? {} : { fileSearches: files }),
+    ...(tools.length === 0 ? {} : { modes: tools.map((tool) => `tool ${tool}`) }),
+  };
+}
+
+/** Charged by the session, and by the image: an answer does not tell how much. */
+const UNPRICED_TOOLS = ['code_interpreter', 'image_generation'] as const;
 
 /** Why a response ended, by its status; undefined while it is still being made. */
 function reasonOf(response: JsonObject, hasCalls: boolean): string | undefined {

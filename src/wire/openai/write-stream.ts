@@ -1,5 +1,5 @@
+import type { TokenUsage } from '../../signals/index.ts';
 import type { WrittenAnswer } from '../contract/index.ts';
-import { writeOpenAiUsage } from './usage.ts';
 
 /** An answer as Chat Completions streams it, usage at the end. */
 export function writeChatStream(answer: WrittenAnswer): string[] {
@@ -74,5 +74,23 @@ function statusOf(reason: string | undefined): {
   return {
     status: 'incomplete',
     incomplete_details: { reason: reason === 'length' ? 'max_output_tokens' : reason },
+  };
+}
+
+/** Usage in OpenAI's words, for Chat (`prompt`, `completion`) or Responses (`input`, `output`). */
+function writeOpenAiUsage(
+  { inputTokens = 0, outputTokens = 0, cacheReadTokens, reasoningTokens }: TokenUsage,
+  [input, output]: readonly ['prompt', 'completion'] | readonly ['input', 'output'],
+): object {
+  return {
+    [`${input}_tokens`]: inputTokens,
+    [`${output}_tokens`]: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    ...(cacheReadTokens === undefined
+      ? {}
+      : { [`${input}_tokens_details`]: { cached_tokens: cacheReadTokens } }),
+    ...(reasoningTokens === undefined
+      ? {}
+      : { [`${output}_tokens_details`]: { reasoning_tokens: reasoningTokens } }),
   };
 }

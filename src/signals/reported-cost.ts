@@ -1,0 +1,61 @@
+import { COST_NAMES, type CostName } from '../base/index.ts';
+import { isObject, objectOf } from '../json/index.ts';
+
+/** A cost that was reported with a call. */
+export interface ReportedCost {
+  /** US dollars. */
+  readonly usd: number;
+  /** Whether an instrumentation computed it from its own list of prices. */
+  readonly isComputed: boolean;
+}
+
+/** The names of spans, with the precedence of each. */
+export const SPAN_COSTS: ReadonlyMap<string, { readonly rank: number; readonly name: CostName }> = new Map(
+  COST_NAMES.flatMap((name, rank) => (name.on === 'span' ? [[name.name, { rank, name }] as const] : [])),
+);
+
+const MEMBERS = COST_NAMES.filter(({ on }) => on === 'json').map((name) => ({
+  name,
+  path: name.name.split('.'),
+}));
+
+/** The cost under a name; undefined for what is no amount, and for the zero of a list that does not know the model. */
+export function readCost(
+  value: unknown,
+  { perUsd = 1, isComputed = false }: CostName,
+): ReportedCost | undefined {
+  const amount = readAmount(value);
+  if (amount === undefined || (isComputed && amount === 0)) return undefined;
+  return { usd: amount / perUsd, isComputed };
+}
+
+/** An amount of money, as a number or as text. */
+export function readAmount(value: unknown): number | undefined {
+  const amount = typeof value === 'string' && DECIMAL.test(value) ? Number(value) : value;
+  return typeof amount === 'number' && Number.isFinite(amount) && amount >= 0 ? amount : undefined;
+}
+
+const DECIMAL = /^\d{1,12}(?:\.\d{1,24})?(?:[eE]-?\d{1,2})?$/;
+
+/** The cost that a provider's usage object reports, in US dollars. Getters that throw are the caller's to catch. */
+export function readReportedCost(usage: unknown): number | undefined {
+  if (!isObject(usage)) return undefined;
+  for (const { name, path } of MEMBERS) {
+    const member = path.reduce<unknown>((value, key) => objectOf(value)[key], usage);
+    const cost = readCost(member, name);
+    if (cost !== undefined) return withUpstream(cost.usd, usage);
+  }
+  return undefined;
+}
+
+/** With a key of one's own, a router's own cost leaves out what the provider charges. */
+function withUpstream(usd: number, usage: Readonly<Record<string, unknown>>): number {
+  const { is_byok: isByok, cost_details: details, costDetails } = usage;
+  const upstream =
+    readAmount(objectOf(details).upstream_inference_cost) ??
+    readAmount(objectOf(costDetails).upstreamInferenceCost) ??
+    // The AI Gateway.
+    readAmount(usage.marketCost) ??
+    0;
+  return isByok === true || (isByok !== false && usd === 0) ? usd + upstream : usd;
+}

@@ -1,0 +1,313 @@
+/** Reads token counts, in the names of any dialect, into the sense of the semantic conventions. */
+import { splitNames, USAGE_DIALECTS, type UsageDialect, type UsageUnit } from '../base/index.ts';
+import { countOf, isObject, type JsonObject, listOf, sumOf, textOf } from '../json/index.ts';
+import type { RequestUsage, TokenUsage } from './cost.ts';
+import { modesOf } from './price.ts';
+
+/** What a name stands for. */
+export interface UsagePlace {
+  readonly unit: UsageUnit;
+  /** 0 takes precedence over the other names of the unit. */
+  readonly rank: number;
+  /** The dialects that have the name. */
+  readonly dialects: readonly UsageDialect[];
+}
+
+/** The names of spans, with our own first. */
+export const SPAN_PLACES: ReadonlyMap<string, UsagePlace> = placesOf('span', {
+  inputTokens: 'observatory.prompt_tokens',
+  outputTokens: 'observatory.completion_tokens',
+  cacheReadTokens: 'observatory.cached_prompt_tokens',
+  cacheWriteTokens: 'observatory.cache_write_tokens',
+  reasoningTokens: 'observatory.reasoning_tokens',
+});
+
+function placesOf(on: UsageDialect['on'], own: UsageDialect['names'] = {}): ReadonlyMap<string, UsagePlace> {
+  const places = new Map<string, UsagePlace>();
+  const dialects = [{ source: 'own', on, names: own }, ...USAGE_DIALECTS.filter((one) => one.on === on)];
+  for (const dialect of dialects) {
+    for (const [unit, names] of Object.entries(dialect.names) as [UsageUnit, string][]) {
+      for (const name of splitNames(names)) {
+        const known = places.get(name);
+        places.set(name, {
+          unit,
+          rank: known?.rank ?? places.size,
+          dialects: [...(known?.dialects ?? []), dialect],
+        });
+      }
+    }
+  }
+  return places;
+}
+
+/** Members of a usage object by name: what they stand for, and what is nested in them. */
+interface UsageNode {
+  place?: UsagePlace;
+  readonly members: Map<string, UsageNode>;
+}
+
+const ROOT: UsageNode = { members: new Map() };
+for (const [name, place] of placesOf('json')) {
+  let node = ROOT;
+  for (const member of name.split('.')) {
+    const next = node.members.get(member) ?? { members: new Map() };
+    node.members.set(member, next);
+    node = next;
+  }
+  node.place = place;
+}
+
+/** A count, as a number or as text; -1 and the like stand for none. */
+export function readCount(value: unknown): number | undefined {
+  if (typeof value !== 'string') return countOf(value);
+  return /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+}
+
+type Counts = { [U in UsageUnit]?: number };
+
+/** Counts gathered from names of any dialect, in any order. */
+export class UsageReader {
+  readonly #counts: Counts = {};
+  readonly #places: { [U in UsageUnit]?: UsagePlace } = {};
+
+  take(place: UsagePlace, value: unknown): void {
+    const { unit, rank } = place;
+    const known = this.#places[unit];
+    if (known !== undefined && known.rank <= rank) return;
+    const count = readCount(value);
+    if (count === undefined) return;
+    this.#counts[unit] = count;
+    this.#places[unit] = place;
+  }
+
+  /** Takes the counts of a usage object. Getters that throw are the caller's to catch. */
+  takeObject(usage: JsonObject): void {
+    this.#walk(usage, ROOT);
+  }
+
+  #walk(value: JsonObject, node: UsageNode): void {
+    for (const [name, next] of node.members) {
+      const member = value[name];
+      if (member === undefined || member === null) continue;
+      if (next.place !== undefined) this.take(next.place, member);
+      if (next.members.size === 0) continue;
+      if (Array.isArray(member)) this.#walk(countsByModality(member), next);
+      else if (isObject(member)) this.#walk(member, next);
+    }
+  }
+
+  /**
+   * The usage; `undefined` without a count of input or output. The total decides whether cached tokens are part of the
+   * input, and reasoning part of the output, where the dialect does not; a usage that it fits in no way `disagrees`.
+   * @param passesCountsOn whether the instrumentation is known to set an input that leaves cached tokens out.
+   */
+  settle({ model, passesCountsOn = false }: UsageContext = {}): TokenUsage | undefined {
+    const counts = this.#counts;
+    const { inputTokens, outputTokens, totalTokens, cacheWrite1hTokens, reasoningTokens } = counts;
+    if (inputTokens === undefined && outputTokens === undefined) return undefined;
+    const cacheWriteTokens = counts.cacheWriteTokens ?? sumOf(counts.cacheWrite5mTokens, cacheWrite1hTokens);
+    const parts: WholeAndParts = {
+      input: sumOf(inputTokens, counts.toolPromptTokens) ?? 0,
+      cached: (counts.cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0),
+      output: outputTokens ?? 0,
+      reasoning: reasoningTokens ?? 0,
+    };
+    const apart: Reading = {
+      cache: passesCountsOn || this.#isApart('inputTokens', CACHE_UNITS, 'cacheApart'),
+      reasoning: this.#isApart('outputTokens', ['reasoningTokens'], 'reasoningApart'),
+    };
+    const rest = restOf(parts, totalTokens, model);
+    const reading = chooseReading(parts, apart, totalTokens) ?? (rest > 0 ? apart : undefined);
+    const { cache, reasoning } = reading ?? NOTHING_APART;
+    return {
+      inputTokens: inputTokens === undefined ? undefined : parts.input + (cache ? parts.cached : 0),
+      outputTokens:
+        outputTokens === undefined && !reasoning
+          ? undefined
+          : parts.output + (reasoning ? parts.reasoning : 0) + rest,
+      cacheReadTokens: counts.cacheReadTokens,
+      cacheWriteTokens,
+      cacheWrite1hTokens,
+      reasoningTokens: reasoningTokens ?? (rest > 0 ? rest : undefined),
+      ...this.#others(),
+      ...(reading === undefined ? { disagrees: true } : {}),
+    };
+  }
+
+  /** Whether a dialect that has the names of both counts the parts beside the whole. */
+  #isApart(whole: UsageUnit, parts: readonly UsageUnit[], trait: 'cacheApart' | 'reasoningApart'): boolean {
+    const dialects = this.#places[whole]?.dialects ?? [];
+    return parts.some((part) =>
+      this.#places[part]?.dialects.some((dialect) => dialect[trait] === true && dialects.includes(dialect)),
+    );
+  }
+
+  #others(): TokenUsage {
+    const found: { [U in OtherUnit]?: number } = {};
+    for (const unit of OTHER_UNITS) {
+      const count = this.#counts[unit];
+      if (count !== undefined && count > 0) found[unit] = count;
+    }
+    return found;
+  }
+}
+
+export interface UsageContext {
+  readonly model?: string | undefined;
+  readonly passesCountsOn?: boolean | undefined;
+}
+
+const CACHE_UNITS = [
+  'cacheReadTokens',
+  'cacheWriteTokens',
+  'cacheWrite5mTokens',
+  'cacheWrite1hTokens',
+] as const;
+
+/** Units that are stored only where there is something of them. */
+export const OTHER_UNITS = [
+  'inputAudioTokens',
+  'inputImageTokens',
+  'inputVideoTokens',
+  'cacheReadAudioTokens',
+  'cacheReadImageTokens',
+  'outputAudioTokens',
+  'outputImageTokens',
+  'outputVideoTokens',
+  'citationTokens',
+  'webSearches',
+  'fileSearches',
+] as const satisfies readonly UsageUnit[];
+
+type OtherUnit = (typeof OTHER_UNITS)[number];
+
+interface WholeAndParts {
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
+  readonly reasoning: number;
+}
+
+/** Which parts are beside their whole. */
+interface Reading {
+  readonly cache: boolean;
+  readonly reasoning: boolean;
+}
+
+const NOTHING_APART: Reading = { cache: false, reasoning: false };
+
+const READINGS: readonly Reading[] = [
+  NOTHING_APART,
+  { cache: true, reasoning: false },
+  { cache: false, reasoning: true },
+  { cache: true, reasoning: true },
+];
+
+/** The reading that the total and the sizes allow; undefined when none does, or two that differ. */
+function chooseReading(parts: WholeAndParts, apart: Reading, total: number | undefined): Reading | undefined {
+  const { input, cached, output, reasoning } = parts;
+  const sumOfReading = (reading: Reading): number =>
+    input + output + (reading.cache ? cached : 0) + (reading.reasoning ? reasoning : 0);
+  const possible = READINGS.filter(
+    (reading) =>
+      isPossible(reading.cache, apart.cache, cached, input) &&
+      isPossible(reading.reasoning, apart.reasoning, reasoning, output),
+  );
+  if (total === undefined) return possible[0];
+  const fitting = possible.filter((reading) => sumOfReading(reading) === total);
+  if (fitting.length > 0) return fitting.length === 1 ? fitting[0] : undefined;
+  // Some totals leave out what their own dialect counts apart.
+  const isExplained = READINGS.some((reading) => sumOfReading(reading) === total);
+  return isExplained ? possible[0] : undefined;
+}
+
+/** A part that is not there is not apart, so that no two readings are the same; one that exceeds its whole is. */
+function isPossible(isApart: boolean, mustBe: boolean, part: number, whole: number): boolean {
+  if (part === 0) return !isApart;
+  return isApart || (!mustBe && part <= whole);
+}
+
+/** Gemini's own thoughts, of which its answers in OpenAI's form tell nothing but the total. */
+function restOf(parts: WholeAndParts, total: number | undefined, model: string | undefined): number {
+  if (total === undefined || parts.reasoning > 0 || model === undefined || !/gemini/i.test(model)) return 0;
+  return Math.max(0, total - parts.input - parts.output);
+}
+
+/** `{AUDIO: 10}` of `[{modality: 'AUDIO', tokenCount: 10}]`. */
+function countsByModality(list: readonly unknown[]): JsonObject {
+  const counts: Record<string, number> = {};
+  for (const one of list.slice(0, 16)) {
+    if (!isObject(one)) continue;
+    const modality = textOf(one.modality)?.toUpperCase();
+    const count = readCount(one.tokenCount ?? one.tokens);
+    if (modality !== undefined && count !== undefined) counts[modality] = (counts[modality] ?? 0) + count;
+  }
+  return counts;
+}
+
+/** Members that say in what mode a call was served, and the words that our modes begin with. */
+const MODE_MEMBERS = [
+  ['speed', 'speed'],
+  ['inference_geo', 'geo'],
+  ['trafficType', 'traffic'],
+] as const;
+
+/** More iterations of one message than Anthropic makes. */
+const MAX_REQUESTS = 64;
+
+/** Reads a usage object of any dialect, as it stands in a provider's answer. Getters that throw are the caller's to catch. */
+export function readUsageObject(value: unknown, context: UsageContext = {}): TokenUsage | undefined {
+  const usage = readOne(value, context);
+  const iterations = listOf(isObject(value) ? value.iterations : undefined);
+  return usage === undefined || iterations.length < 2 ? usage : sumOfIterations(usage, iterations);
+}
+
+function readOne(value: unknown, context: UsageContext = {}): TokenUsage | undefined {
+  if (!isObject(value)) return undefined;
+  const reader = new UsageReader();
+  reader.takeObject(value);
+  const usage = reader.settle(context);
+  if (usage === undefined) return undefined;
+  const modes = MODE_MEMBERS.flatMap(([member, word]) => {
+    const mode = textOf(value[member]);
+    return mode === undefined ? [] : [`${word} ${mode.slice(0, 40)}`];
+  });
+  const priced = modesOf(modes, undefined);
+  return priced.length === 0 ? usage : { ...usage, modes: priced };
+}
+
+/**
+ * Anthropic's own counts of a message leave out the compaction before it, and what an advisor model was asked: the
+ * iterations have all. Those of the message itself add up to its counts.
+ */
+function sumOfIterations(whole: TokenUsage, iterations: readonly unknown[]): TokenUsage {
+  const read = iterations.slice(0, MAX_REQUESTS).map((iteration) => {
+    const { type, model } = isObject(iteration) ? iteration : {};
+    return { type, request: { ...readOne(iteration), model: textOf(model) } satisfies RequestUsage };
+  });
+  const requests = read.map(({ request }) => request);
+  const ofMessage = read.filter(({ type }) => type === 'message').map(({ request }) => request);
+  const agrees =
+    iterations.length <= MAX_REQUESTS &&
+    totalOf(ofMessage, 'inputTokens') === whole.inputTokens &&
+    totalOf(ofMessage, 'outputTokens') === whole.outputTokens;
+  const sums = Object.fromEntries(REQUEST_UNITS.map((unit) => [unit, totalOf(requests, unit)]));
+  return { ...whole, ...sums, requests, ...(agrees ? {} : { disagrees: true }) };
+}
+
+/** Units that are told of each request. */
+export const REQUEST_UNITS = [
+  'inputTokens',
+  'outputTokens',
+  'cacheReadTokens',
+  'cacheWriteTokens',
+  'cacheWrite1hTokens',
+  'reasoningTokens',
+] as const;
+
+function totalOf(
+  requests: readonly RequestUsage[],
+  unit: (typeof REQUEST_UNITS)[number],
+): number | undefined {
+  return sumOf(...requests.map((request) => request[unit]));
+}
