@@ -44,10 +44,6 @@ const PENDING: ReadonlySet<string> = new Set([
   'xai-reported-ticks',
   'moonshot-cached',
   'openrouter-byok',
-  'anthropic-on-bedrock',
-  'openai-background',
-  'gemini-interactions',
-  'bedrock-converse',
 ]);
 
 const skip = needsData(CASES).skip || noPostgres();

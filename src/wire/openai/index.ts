@@ -1,2 +1,3 @@
+export { openAiMedia } from './media.ts';
 export { openAi, openAiChat, openAiResponses } from './provider.ts';
 export { readReportedCost } from './usage.ts';
