@@ -906,7 +906,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
     WHEN policy_decision = 'deny' AND gate_blocked IS NOT FALSE THEN 'denied'
     WHEN gate_blocked AND policy_decision IS NOT NULL THEN 'withheld'
     WHEN status_code = 'error' THEN 'failed'
-    WHEN gate_blocked THEN 'denied'
+    -- Without a policy the gate is one of confidence, which judges an answer that has been given.
+    WHEN gate_blocked THEN 'withheld'
     ELSE 'ok'
   END
 $function$;

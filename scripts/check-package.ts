@@ -1,22 +1,24 @@
 /**
- * Checks the package as it would be published: its size, its entries (publint, attw), and that the code samples of the
- * docs compile against it. Needs a build: `npm run build && npm run check:package`.
+ * Checks the package as it would be published: its size, the links of its documents, its entries (publint, attw), and
+ * that the code samples of the docs compile against it. Needs a build: `npm run build && npm run check:package`.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkSamples } from './check-samples.ts';
+import { brokenLinks } from './document-links.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const MAX_FILES = 220;
-const MAX_UNPACKED_BYTES = 6_000_000;
+const MAX_FILES = 260;
+const MAX_UNPACKED_BYTES = 7_000_000;
 
 interface Packed {
   readonly filename: string;
   readonly entryCount: number;
   readonly unpackedSize: number;
+  readonly files: readonly { readonly path: string }[];
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'observatory-package-'));
@@ -27,11 +29,17 @@ try {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const { filename, entryCount, unpackedSize } = firstOf(JSON.parse(output));
+  const { filename, entryCount, unpackedSize, files } = firstOf(JSON.parse(output));
   process.stdout.write(`${filename}: ${entryCount} files, ${unpackedSize} bytes unpacked\n`);
   if (entryCount >= MAX_FILES) fail(`A package has fewer than ${MAX_FILES} files`);
   if (unpackedSize >= MAX_UNPACKED_BYTES) fail(`A package has less than ${MAX_UNPACKED_BYTES} bytes`);
   const tarball = join(folder, filename);
+  execFileSync('tar', ['-xf', tarball, '-C', folder]);
+  const unpacked = join(folder, 'package');
+  for (const { path } of files.filter((file) => /\.(?:md|txt)$/.test(file.path))) {
+    for (const problem of brokenLinks(unpacked, path, readFileSync(join(unpacked, path), 'utf8')))
+      fail(`In the package, ${problem}`);
+  }
   run('publint', [tarball, '--strict']);
   run('attw', [tarball, '--profile', 'esm-only']);
   try {

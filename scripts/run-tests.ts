@@ -18,7 +18,7 @@ import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { rolldown } from 'rolldown';
 import { nameOfDatabase, noPostgres, startOwnPostgres } from '../test/support/postgres-server.ts';
-import { runGroups } from '../test/support/run-groups.ts';
+import { runFailedAlone, runGroups } from '../test/support/run-groups.ts';
 import { SERVER_INPUTS } from '../test/support/server-file.ts';
 import { TestReport } from '../test/support/test-report.ts';
 
@@ -38,7 +38,8 @@ if (options.list) {
   listFiles();
   process.exit();
 }
-const files = [TESTS, ...(options.long ? [join(TESTS, 'long')] : [])].flatMap((folder) =>
+// The longest first, so that no process waits at the end for one file of another.
+const files = [...(options.long ? [join(TESTS, 'long')] : []), TESTS].flatMap((folder) =>
   readdirSync(folder)
     .filter((name) => name.endsWith('.test.js'))
     .filter((name) => folder !== TESTS || isInRun(name))
@@ -117,6 +118,7 @@ const env = {
 try {
   await runGroups(groups, { ...limits, env }, report);
   if (last.length > 0) await runGroups([last], { ...limits, env }, report);
+  if (options.long) await runFailedAlone(alone, { ...limits, env }, report, process.stdout);
 } finally {
   rmSync(templates, { recursive: true, force: true });
 }

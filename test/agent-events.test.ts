@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { agentSettingsText } from '../src/cli/agent-settings.ts';
-import { readAgentSpans } from '../src/collector/agents/index.ts';
-import { DecodeError, decodeLogsJson, decodeLogsProtobuf } from '../src/otlp/index.ts';
+import { readAgentEvents, readAgentSpans } from '../src/collector/agents/index.ts';
+import { DecodeError, decodeJson, decodeLogsJson, decodeLogsProtobuf } from '../src/otlp/index.ts';
 import {
   CLAUDE_CODE,
   CODEX,
@@ -16,7 +16,7 @@ import {
 import { encodeLogsProtobuf } from './support/otlp-encode.ts';
 
 const json = (request: object) => Buffer.from(JSON.stringify(request));
-const read = (request: object) => readAgentSpans(decodeLogsJson(json(request), 1000).logs);
+const read = (request: object) => readAgentEvents(decodeLogsJson(json(request), 1000).logs);
 const spansIn = async (request: object) => (await read(request)).spans;
 const AGENTS = {
   'claude-code': { events: CLAUDE_CODE, named: 'body', rows: 7, ignored: 2 },
@@ -30,7 +30,7 @@ for (const [agent, { events, named, rows, ignored }] of Object.entries(AGENTS)) 
   describe(`events of ${agent}`, () => {
     test('become the same spans in JSON and in protobuf, however often they are delivered', async () => {
       const once = await read(request);
-      const again = await readAgentSpans(decodeLogsProtobuf(encodeLogsProtobuf(request), 1000).logs);
+      const again = await readAgentEvents(decodeLogsProtobuf(encodeLogsProtobuf(request), 1000).logs);
       const idsOf = (spans: typeof once.spans) => spans.map(({ spanId, traceId }) => traceId + spanId);
       assert.deepEqual(idsOf(again.spans), idsOf(once.spans));
       assert.deepEqual(
@@ -121,6 +121,72 @@ test('events that repeat spans, and logs of other programs, are not stored', asy
   assert.deepEqual([spans.length, ignored], [0, others.length]);
 });
 
+test('spans of Claude Code get the names of the conventions, those of Gemini CLI are left out', () => {
+  const keyValues = (attributes: Record<string, string | number | boolean>) =>
+    Object.entries(attributes).map(([key, value]) => ({
+      key,
+      value:
+        typeof value === 'string'
+          ? { stringValue: value }
+          : typeof value === 'number'
+            ? { intValue: value }
+            : { boolValue: value },
+    }));
+  const span = (id: number, name: string, attributes: Record<string, string | number | boolean>) => ({
+    traceId: 'ab'.repeat(16),
+    spanId: `${id}`.padStart(16, '0'),
+    name,
+    attributes: keyValues({ 'session.id': 's-1', ...attributes }),
+  });
+  const claude = [
+    span(1, 'claude_code.interaction', { user_prompt: '<REDACTED>' }),
+    span(2, 'claude_code.llm_request', {
+      model: 'claude-sonnet-4-5',
+      input_tokens: 3,
+      output_tokens: 12,
+      cache_read_tokens: 11_000,
+      cache_creation_tokens: 900,
+      request_id: 'req_1',
+    }),
+    span(3, 'claude_code.tool', {
+      tool_name: 'mcp__weather__get_weather',
+      success: false,
+      error: 'no such city',
+    }),
+    span(4, 'claude_code.tool.execution', { success: false }),
+  ];
+  const request = {
+    resourceSpans: [
+      {
+        scopeSpans: [
+          { scope: { name: 'com.anthropic.claude_code.tracing' }, spans: claude },
+          {
+            scope: { name: 'gemini-cli' },
+            spans: [span(5, 'llm_call', { 'gen_ai.operation.name': 'llm_call' })],
+          },
+        ],
+      },
+    ],
+  };
+  const { spans, ignored } = readAgentSpans(decodeJson(json(request), 10).spans);
+  assert.equal(ignored, 1);
+  assert.deepEqual(
+    spans.map(({ name, attributes: a, status }) => [
+      name,
+      a['gen_ai.operation.name'],
+      a['gen_ai.usage.input_tokens'] ?? a['gen_ai.tool.name'],
+      a['gen_ai.response.id'] ?? a['observatory.mcp_server'],
+      a['gen_ai.input.messages'] ?? status.message,
+    ]),
+    [
+      ['invoke_agent claude-code', 'invoke_agent', undefined, undefined, undefined],
+      ['chat claude-sonnet-4-5', 'chat', 11_903, 'req_1', undefined],
+      ['execute_tool get_weather', 'execute_tool', 'get_weather', 'weather', 'no such city'],
+      ['claude_code.tool.execution', undefined, undefined, undefined, undefined],
+    ],
+  );
+});
+
 test('values of any kind where numbers and names belong are left out, and nothing throws', async () => {
   const values = [
     'NaN',
@@ -173,7 +239,7 @@ test('a body of any kind and deep nesting are read within bounds', async () => {
   const request = {
     resourceLogs: [{ scopeLogs: [{ logRecords: [{ body }, {}, { body: { intValue: '7' } }] }] }],
   };
-  assert.deepEqual(await readAgentSpans(decodeLogsJson(json(request), 99).logs), { spans: [], ignored: 3 });
+  assert.deepEqual(await readAgentEvents(decodeLogsJson(json(request), 99).logs), { spans: [], ignored: 3 });
 });
 
 test('the settings that `up` prints are the documented ones, with the addresses of its ports', async () => {

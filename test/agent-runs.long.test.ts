@@ -17,6 +17,7 @@ import {
   GEMINI_CLI_TRUTH,
   logsRequest,
 } from './support/agent-events.ts';
+import { needsData, readJson } from './support/data.ts';
 import { GrpcCaller } from './support/grpc-caller.ts';
 import { post } from './support/http-post.ts';
 import { encodeLogsProtobuf } from './support/otlp-encode.ts';
@@ -26,6 +27,32 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const PROTOBUF = { 'content-type': 'application/x-protobuf' };
 const grpcPath = (folder: string, service: string) =>
   `/opentelemetry.proto.collector.${folder}.v1.${service}Service/Export`;
+
+/** What one prompt of a recording holds, and whether a tool failed in it. */
+const RECORDINGS = [
+  {
+    agent: 'Claude Code',
+    file: 'claude',
+    session: 'aefcc23e-56c1-418d-b320-9c66576b5f0c',
+    prompt: { name: 'invoke_agent claude-code', calls: 3, tools: 2, failed: 1, cost: 0.034375 },
+    // Asked for by Claude Code itself, outside any prompt.
+    others: [{ name: 'chat claude-opus-4-8', calls: 1, tools: 0, failed: 0, cost: 0.0185 }],
+  },
+  {
+    agent: 'Codex',
+    file: 'codex',
+    session: '01a21966-c9cf-7430-9222-fed1749f8745',
+    prompt: { name: 'invoke_agent codex', calls: 2, tools: 1, failed: 0, cost: 0.009217 },
+    others: [],
+  },
+  {
+    agent: 'Gemini CLI',
+    file: 'gemini',
+    session: '4be7f843-b8b8-40b4-8606-7c5e8abf4831',
+    prompt: { name: 'invoke_agent gemini-cli', calls: 3, tools: 2, failed: 1, cost: 0.005445 },
+    others: [],
+  },
+] as const;
 
 describe('coding agents', { skip: noPostgres() }, () => {
   let server: PostgresServer;
@@ -112,6 +139,43 @@ describe('coding agents', { skip: noPostgres() }, () => {
     assert.deepEqual([run.modelCalls, run.toolCalls, run.failedCalls], [1, 2, 1]);
     assert.deepEqual([run.tools, run.servers], [['create_issue', 'search_file_content'], ['github']]);
     assert.ok((run.costUsd ?? 0) > 0, `${run.costUsd}`);
+  });
+
+  for (const { agent, file, session, prompt, others } of RECORDINGS) {
+    const { skip } = needsData('field/agents');
+    test(`${agent}, as recorded: each call and tool once, its cost, and one run with a root for the prompt`, {
+      skip,
+    }, async () => {
+      for (const { url, body } of readJson<{ url: string; body: object }[]>(`field/agents/${file}.json`)) {
+        await send(url, json(body), JSON_TYPE);
+      }
+      await refreshRuns(db);
+      const { runs } = await listRuns(db, { filter: `session:${session}`, sinceMs: 0 });
+      const found = runs.map((run) => ({
+        name: run.name,
+        calls: run.modelCalls,
+        tools: run.toolCalls,
+        failed: run.failedCalls,
+        cost: Number((run.costUsd ?? 0).toFixed(9)),
+      }));
+      assert.deepEqual(
+        found.sort((a, b) => b.calls - a.calls),
+        [prompt, ...others],
+      );
+      assert.deepEqual(
+        [...new Set(runs.map(({ hasRoot, unpriced }) => [hasRoot, unpriced].join()))],
+        ['true,0'],
+      );
+    });
+  }
+
+  test('Codex: the two events at the end of a stream are one call', {
+    skip: needsData('field/telemetry').skip,
+  }, async () => {
+    await send('/v1/logs', json(readJson('field/telemetry/logs-codex-two-events.json')), JSON_TYPE);
+    await refreshRuns(db);
+    const [run] = (await listRuns(db, { filter: 'session:c-1', sinceMs: 0 })).runs;
+    assert.deepEqual([run?.modelCalls, run && usage(run)], [1, { input: 2500, output: 120, cached: 2000 }]);
   });
 
   test('VS Code Copilot: its spans, counted once beside the sum of the agent and its events', async () => {

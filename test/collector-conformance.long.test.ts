@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { gzipSync } from 'node:zlib';
+import * as zlib from 'node:zlib';
 import { type Collector, startCollector } from '../src/collector/index.ts';
 import { type GrpcAnswer, GrpcCaller, TRACE_EXPORT } from './support/grpc-caller.ts';
 import { post } from './support/http-post.ts';
@@ -54,6 +54,13 @@ const KINDS_OF_VALUES = [
   {},
 ].map((value, i) => ({ key: `kind.${i}`, value }));
 
+const { gzipSync } = zlib;
+/** Other encodings than gzip; the newer Node versions have zstd. */
+const { zstdCompressSync } = zlib as { zstdCompressSync?: (body: Buffer) => Buffer };
+const PACKED: readonly { encoding: string; pack: (body: Buffer) => Buffer }[] = [
+  { encoding: 'deflate', pack: (body) => zlib.deflateSync(body) },
+  ...(zstdCompressSync === undefined ? [] : [{ encoding: 'zstd', pack: zstdCompressSync }]),
+];
 const BOMB = gzipSync(Buffer.alloc(64 * 1024 * 1024));
 const WITHOUT_IDS = [
   { traceId: '' },
@@ -88,6 +95,27 @@ const CASES: readonly Case[] = [
     status: 200,
     rows: 1,
   },
+  ...PACKED.flatMap(({ encoding, pack }) => [
+    {
+      name: `protobuf in ${encoding}`,
+      headers: { ...PROTOBUF, 'content-encoding': encoding },
+      body: () => pack(proto(span())),
+      status: 200,
+      rows: 1,
+    },
+    {
+      name: `64 MB that ${encoding} makes small`,
+      headers: { ...PROTOBUF, 'content-encoding': encoding },
+      body: () => pack(Buffer.alloc(64 * 1024 * 1024)),
+      status: 413,
+    },
+    {
+      name: `${encoding} that is cut off`,
+      headers: { ...PROTOBUF, 'content-encoding': encoding },
+      body: () => pack(proto(span())).subarray(0, -9),
+      status: 400,
+    },
+  ]),
   {
     name: 'encoding identity',
     headers: { ...PROTOBUF, 'content-encoding': 'identity' },

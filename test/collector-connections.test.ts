@@ -28,10 +28,12 @@ describe('pages of other sites', () => {
   let open: Collector;
   let closed: Collector;
   let wide: Collector;
+  let allowing: Collector;
   before(async () => {
     const common = { database, migrate: false, http: LOOPBACK, grpc: LOOPBACK } as const;
     open = await startCollector(common);
     closed = await startCollector({ ...common, grpc: false, tokens: ['t'.repeat(24)] });
+    allowing = await startCollector({ ...common, grpc: false, corsOrigins: ['https://app.example.com'] });
     wide = await startCollector({
       ...common,
       http: { host: '0.0.0.0', port: 0 },
@@ -40,7 +42,7 @@ describe('pages of other sites', () => {
     });
   });
   after(async () => {
-    await Promise.all([open.close(), closed.close(), wide.close()]);
+    await Promise.all([open, closed, wide, allowing].map((collector) => collector.close()));
   });
 
   const send = (collector: Collector, headers: Readonly<Record<string, string>>) =>
@@ -89,6 +91,27 @@ describe('pages of other sites', () => {
         assert.equal(status, expected, origin);
       }
     }
+  });
+
+  test('a page whose origin is allowed may send, and its browser is told so', async () => {
+    const origin = 'https://app.example.com';
+    const url = `${allowing.httpUrl}/v1/traces`;
+    const asks = {
+      origin,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type',
+    };
+    const preflight = await fetch(url, { method: 'OPTIONS', headers: asks });
+    const sent = await post(url, { ...PROTOBUF, origin }, spanRequest(1).body);
+    const foreign = await post(url, { ...PROTOBUF, origin: 'https://evil.com' }, spanRequest(1).body);
+    assert.deepEqual([preflight.status, preflight.headers.get('access-control-allow-origin')], [204, origin]);
+    assert.equal(preflight.headers.get('access-control-allow-headers'), 'content-type');
+    assert.deepEqual([sent.status, sent.headers['access-control-allow-origin']], [200, origin]);
+    assert.deepEqual([foreign.status, foreign.headers['access-control-allow-origin']], [403, undefined]);
+    assert.notEqual(
+      (await fetch(`${open.httpUrl}/v1/traces`, { method: 'OPTIONS', headers: asks })).status,
+      204,
+    );
   });
 
   test('where senders show a token, names and origins do not matter', async () => {

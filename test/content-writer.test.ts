@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { type Attributes, trace } from '@opentelemetry/api';
-import { readAgentSpans } from '../src/collector/agents/index.ts';
+import { readAgentEvents } from '../src/collector/agents/index.ts';
 import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
 import { GoogleGenAIInstrumentation } from '../src/instrumentation/google-genai.ts';
 import { OpenAIInstrumentation } from '../src/instrumentation/openai.ts';
@@ -239,7 +239,7 @@ for (const [agent, [event, session]] of Object.entries(AGENTS)) {
       const attributes = { [session]: 's', 'prompt.id': 'p', prompt_id: 'p', prompt };
       const request = logsRequest(agent, [{ name: event, at: 0, attributes }], 'attribute');
       const { logs } = decodeLogsJson(Buffer.from(JSON.stringify(request)), 10);
-      const [span] = (await readAgentSpans(logs)).spans;
+      const [span] = (await readAgentEvents(logs)).spans;
       assert.deepEqual(read(span?.attributes ?? {}, 'gen_ai.input.messages'), expected);
     }
   });
@@ -256,7 +256,7 @@ test('arguments and results of tools are within the bound, on spans of agents an
   const events = [{ name: 'claude_code.tool_result', at: 0, attributes }];
   const request = logsRequest('claude-code', events, 'attribute');
   const { logs } = decodeLogsJson(Buffer.from(JSON.stringify(request)), 10);
-  const [ofAgent] = (await readAgentSpans(logs)).spans;
+  const [ofAgent] = (await readAgentEvents(logs)).spans;
   const cut = `${'x'.repeat(MAX_CONTENT_CHARS)}…`;
   assert.equal(read(telemetry.only.attributes, 'gen_ai.tool.call.result'), cut);
   assert.equal(read(ofAgent?.attributes ?? {}, 'gen_ai.tool.call.arguments'), cut);

@@ -15,7 +15,7 @@ import {
   SimpleSpanProcessor,
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
-import { Enricher, ObservatorySpanProcessor } from '../src/processor/index.ts';
+import { Enricher, innermostFirst, ObservatorySpanProcessor } from '../src/processor/index.ts';
 import { MetricReader } from './support/metric-reader.ts';
 import { spanToRow } from './support/span-row.ts';
 import { recordSpans } from './support/spans.ts';
@@ -88,10 +88,67 @@ const tool = (parts: readonly Part[]): Part => ({
   parts,
 });
 
+/** A span whose words nobody has agreed on. */
+const own = (attributes: Attributes, parts: readonly Part[] = []): Part => ({
+  scope: 'app',
+  attributes,
+  parts,
+});
+const model = { 'gen_ai.provider.name': 'openai', 'gen_ai.request.model': 'gpt-4o-mini' };
+
+interface Case {
+  readonly run: Part;
+  readonly tokens: number;
+  readonly calls: number;
+  /** The outer span says too little to be held for the call, were it to end before the calls in it begin. */
+  readonly isEnclosed?: boolean;
+}
+
 const OURS = 'mcp-observatory/openai';
-const CASES: Readonly<
-  Record<string, { readonly run: Part; readonly tokens: number; readonly calls: number }>
-> = {
+const CASES: Readonly<Record<string, Case>> = {
+  'a call by a word of one vendor': {
+    run: own({ 'gen_ai.operation.name': 'acompletion', ...model, ...usage(100) }),
+    tokens: 100,
+    calls: 1,
+  },
+  'a call by the type of its request alone': {
+    run: plain([own({ 'llm.request.type': 'aresponses', ...model, ...usage(100) })]),
+    tokens: 100,
+    calls: 1,
+  },
+  'a call by a word of one vendor around ours': {
+    run: own({ 'gen_ai.operation.name': 'acompletion', 'gen_ai.response.id': 'a', ...model, ...usage(100) }, [
+      chat(OURS, 100, 'a'),
+    ]),
+    tokens: 100,
+    calls: 1,
+  },
+  'usage without a word or a model around two calls': {
+    run: own(usage(300), [chat('other', 100), plain([chat('other', 200)])]),
+    tokens: 300,
+    calls: 2,
+    isEnclosed: true,
+  },
+  'a model and usage without a word around an agent around two calls': {
+    run: own({ ...model, ...usage(300) }, [agent(300, [chat('other', 100), chat('other', 200)])]),
+    tokens: 300,
+    calls: 2,
+    isEnclosed: true,
+  },
+  'a chat whose usage is that of the two calls in it': {
+    run: chat('framework', 300, 'run', [chat('other', 100, 'a'), chat('other', 200, 'b')]),
+    tokens: 300,
+    calls: 2,
+    isEnclosed: true,
+  },
+  'a word of one vendor, with other usage than the two calls in it': {
+    run: own({ 'gen_ai.operation.name': 'orchestrate', ...model, ...usage(500) }, [
+      agent(300, [chat('other', 100, 'a'), chat('other', 200, 'b')]),
+    ]),
+    tokens: 300,
+    calls: 2,
+    isEnclosed: true,
+  },
   'a run of our own with two calls': {
     run: agent(300, [chat(OURS, 100, 'a'), chat(OURS, 200, 'b')]),
     tokens: 300,
@@ -197,8 +254,8 @@ function spansOf(run: Part, isStreamed: boolean, processors: readonly SpanProces
 }
 
 describe('tokens and cost of a call are counted once', () => {
-  for (const [name, { run, tokens, calls }] of Object.entries(CASES)) {
-    for (const isStreamed of [false, true]) {
+  for (const [name, { run, tokens, calls, isEnclosed }] of Object.entries(CASES)) {
+    for (const isStreamed of isEnclosed ? [false] : [false, true]) {
       test(`in process${isStreamed ? ', the outer span ends first' : ''}: ${name}`, async () => {
         await using reader = new MetricReader();
         const processor = new ObservatorySpanProcessor({ meterProvider: reader.provider });
@@ -216,7 +273,7 @@ describe('tokens and cost of a call are counted once', () => {
         );
         const enricher = new Enricher({ meterProvider: false });
         for (const span of order) enricher.expectReceived(span as ReadableSpan);
-        for (const span of order) enricher.enrichReceived(span as ReadableSpan);
+        for (const span of innermostFirst(order as ReadableSpan[])) enricher.enrichReceived(span);
         assertCounted(spans, tokens, calls);
       }
     });

@@ -33,7 +33,7 @@ test('the demo stores real MCP and model traffic, shows it by SQL, and sends it 
 
     assert.match(stdout, /^invoke_workflow invoice-review/m);
     assert.match(stdout, /├─ execute_tool read_text_file/);
-    assert.match(stdout, /gpt-4o-2024-08-06 +441 +24 .*high +mismatch +blocked: human_review/);
+    assert.match(stdout, /gpt-4o-2024-08-06 +441 +24 .*high +mismatch +withheld: human_review/);
     assert.match(stdout, /source: scripted/);
     assert.ok(!stdout.includes('\u001b['), 'no colors where stdout is no terminal');
 

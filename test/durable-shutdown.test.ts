@@ -299,6 +299,25 @@ describe('the OTLP exporters', LIMIT, () => {
     assert.equal(results[1]?.code, 1);
   });
 
+  test('gRPC is asked for: the HTTP port of the same receiver is used, another endpoint stays as it is', async () => {
+    const urls = [];
+    for (const endpoint of [
+      'http://collector:4317',
+      'collector:4317',
+      'https://otlp.example.com:4317/tenant/',
+      '',
+    ]) {
+      const env = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_ENDPOINT: endpoint };
+      urls.push((await createOtlpExporter({}, env)).requestOf?.([]).target.url);
+    }
+    assert.deepEqual(urls, [
+      'http://collector:4318/v1/traces',
+      'http://collector:4318/v1/traces',
+      'https://otlp.example.com:4318/tenant/v1/traces',
+      'http://localhost:4318/v1/traces',
+    ]);
+  });
+
   test('metrics: a busy back end is tried again; shutdown ends an export that hangs or waits', async (t) => {
     const file = locateExporter('metrics', undefined) ?? '';
     process.env.OTEL_EXPORTER_OTLP_METRICS_ENDPOINT = url;
@@ -306,7 +325,7 @@ describe('the OTLP exporters', LIMIT, () => {
     const nothing = { resource: { attributes: {} }, scopeMetrics: [] };
     answer = (count) => (count === 1 ? 503 : 200);
     for (const hangs of [false, true]) {
-      const exporter = await createOtlpMetricExporter(file);
+      const exporter = await createOtlpMetricExporter(file, {});
       const codes: number[] = [];
       exporter.export(nothing, ({ code }) => codes.push(code));
       if (!hangs) await waitUntil(() => codes.length === 1);

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { runGroups } from './support/run-groups.ts';
+import { runFailedAlone, runGroups } from './support/run-groups.ts';
 import { TestReport } from './support/test-report.ts';
 
 /** Runs fixtures in one process and returns what is reported. */
@@ -35,6 +38,28 @@ test('a failure names its file, its test and the line of the source, and shows w
   assert.match(failures[0] ?? '', /test\/fixtures\/runner\/fails\.ts:7:\d+/);
   assert.match(printed, /printed before it failed/);
   assert.match(printed, /^✔ passes\.js/m);
+});
+
+test('a file that fails passes if it passes alone, and its failure is still printed', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'observatory-unsteady-'));
+  const fileOf = (name: string) => fileURLToPath(new URL(`./fixtures/runner/${name}.js`, import.meta.url));
+  const files = [fileOf('unsteady'), fileOf('fails')];
+  const options = {
+    processes: 2,
+    fileTimeoutMs: 20_000,
+    env: { ...process.env, FIRST_RUN: join(folder, 'first') },
+  };
+  let printed = '';
+  const out = { write: (text: string) => (printed += text) };
+  const report = new TestReport(out);
+  await runGroups([files], options, report);
+  assert.deepEqual(report.failedFiles, ['unsteady.js', 'fails.js']);
+  await runFailedAlone(files, options, report, out);
+  assert.equal(report.finish(), false, 'one of them fails alone too');
+  assert.deepEqual(report.failedFiles, ['fails.js']);
+  assert.match(printed, /^Unsteady: passed alone, failed beside others: unsteady\.js > fails at first/m);
+  assert.match(printed, /1 failures, 1 unsteady, 0 skipped/);
+  rmSync(folder, { recursive: true });
 });
 
 test('a file that throws while it loads fails, and so does one without tests', async () => {

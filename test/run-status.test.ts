@@ -108,6 +108,10 @@ describe('the status of a run', { skip: noPostgres() }, () => {
           mcpRun: status,
         },
       );
+      const tree = await runs('show', id);
+      const marks = tree.split('\n').flatMap((text) => / ms {2}(\w+)$/.exec(text)?.[1] ?? []);
+      const ended = [status, ...also].filter((word) => word !== 'ok' && word !== 'running');
+      assert.deepEqual([...new Set(marks)].sort(), ended.sort());
       const said = sentenceText(explainRun(await readRunSpans(db, row)));
       assert.match(said, sentence);
       assert.equal(shown.explanation, said);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { test } from 'node:test';
 import { ObservatoryError } from '../src/base/errors.ts';
 import { loadServerConfig, parseServerConfig } from '../src/mcp-client/index.ts';
@@ -100,6 +100,37 @@ test('variables are replaced in every string, and only variables', () => {
   );
 });
 
+test('the forms of other clients are read: places, switches, lists of tools, types, addresses, inputs', () => {
+  const entry = { command: 'x' };
+  for (const place of ['mcpServers', 'servers', 'context_servers', 'mcp'])
+    assert.equal(parseServerConfig({ [place]: { s: entry } })[0]?.name, 's', place);
+  assert.equal(parseServerConfig({ mcp: { inputs: [], servers: { s: entry } } })[0]?.name, 's');
+  for (const off of [{ enabled: false }, { disabled: 'true' }, { isActive: 'False' }])
+    assert.equal(parse({ ...entry, ...off }), undefined);
+  for (const [lists, wanted] of [
+    [{ includeTools: ['a', 'ab'] }, ['a', 'ab']],
+    [{ disabled_tools: ['a'] }, ['ab', 'b']],
+    [{ tools: ['a*'], excludeTools: ['ab'] }, ['a']],
+    [{ tools: ['*'] }, ['a', 'ab', 'b']],
+    [{ tools: { a: { enabled: false }, b: false, ab: true } }, ['ab']],
+    [{ allowedTools: [] }, []],
+  ] as const) {
+    const { tools = () => true } = parse({ ...entry, ...lists }) ?? {};
+    assert.deepEqual(['a', 'ab', 'b'].filter(tools), wanted, JSON.stringify(lists));
+  }
+  const remote = parse({ httpUrl: 'http://x', startup_timeout_sec: '2' });
+  assert.deepEqual(remote?.kind === 'remote' && [remote.transport, remote.connectTimeoutMs], ['http', 2_000]);
+  const typed = parse({ url: 'http://x', type: 'streamableHttp' });
+  assert.equal(typed?.kind === 'remote' && typed.transport, 'http');
+  const listed = parse({ command: ['npx', 'x'], args: ['y'], env: { A: null }, environment: { B: 'b' } });
+  assert.deepEqual(listed?.kind === 'stdio' && [listed.args, listed.env], [['x', 'y'], { B: 'b' }]);
+  const d = '$';
+  const args = [`${d}{input:my key}`, `${d}{/}`, `${d}${d}{input:z}`];
+  const asked = { servers: { s: { command: 'x', args } } };
+  const [given] = parseServerConfig(asked, { inputs: { 'my key': 'v' } });
+  assert.deepEqual(given?.kind === 'stdio' && given.args, ['v', sep, `${d}{input:z}`]);
+});
+
 test('what cannot be used is refused with its name, its value and the remedy', async () => {
   const cases: [unknown, RegExp][] = [
     [null, /Expected a server config object, got null/],
@@ -111,7 +142,27 @@ test('what cannot be used is refused with its name, its value and the remedy', a
     [{ mcpServers: { a: {} } }, /Server "a" has neither "command" nor "url"/],
     [{ mcpServers: { a: { command: 'x', url: 'http://y' } } }, /has both/],
     [{ mcpServers: { a: { command: ' ' } } }, /empty "command"/],
-    [{ mcpServers: { a: { command: ['npx'] } } }, /has \["npx"\] as "command"; expected a string/],
+    [{ mcpServers: { a: { command: ['npx', 1] } } }, /has 1 as "command\[1\]"; expected a string/],
+    [{ mcpServers: { a: { command: 'x', disabled: 'yes' } } }, /"yes" as "disabled"; use true or false/],
+    [
+      { mcpServers: { a: { command: 'x', comand: 'y' } } },
+      /"comand", which is not known; did you mean "command"\?$/,
+    ],
+    [
+      { mcpServers: { a: { command: 'x', toolChoice: ['y'] } } },
+      /"toolChoice".*"includeTools" and "excludeTools"/,
+    ],
+    [{ mcpServers: { a: { command: 'x', excludeTools: 'y' } } }, /"y" as "excludeTools"; expected a list/],
+    [{ mcpServers: { a: { command: 'x', connect_timeout: 'soon' } } }, /"soon" as "connect_timeout"/],
+    [
+      { mcpServers: { a: { command: '$'.concat('{config:x}') } } },
+      /\$\{config:x\} in "command", which only its own client/,
+    ],
+    [{ mcpServers: { a: { command: 'x' } }, servers: { a: { command: 'y' } } }, /in more than one of/],
+    [
+      { servers: { a: { command: '$'.concat('{input:k}') } }, inputs: [{ id: 'k', description: 'The key' }] },
+      /\$\{input:k\} in "command", an input \(The key\) that was not given; give it as `inputs:/,
+    ],
     [{ mcpServers: { a: { command: 'x', args: 'y' } } }, /has "y" as "args"; expected a list/],
     [{ mcpServers: { a: { command: 'x', args: [1] } } }, /has 1 as "args\[0\]"/],
     [{ mcpServers: { a: { command: 'x', args: ['a\0b'] } } }, /NUL/],

@@ -200,7 +200,7 @@ test('a receiver that never answers delays the exit no longer than the deadline'
   );
 });
 
-const NO_GRPC = "no trace exporter for the OTLP protocol 'grpc'";
+const NO_GRPC = 'spans are sent over HTTP, not gRPC';
 const NO_B3 = 'OTEL_PROPAGATORS=b3 is not supported';
 const RESOURCE = { OTEL_RESOURCE_ATTRIBUTES: 'service.name=from-resource' };
 

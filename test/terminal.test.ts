@@ -12,8 +12,7 @@ function row(id: string, parent: string | null, name: string, start: number, end
     span_name: name,
     start_time: new Date(start).toISOString(),
     end_time: new Date(end).toISOString(),
-    status_code: 'unset',
-    gate_blocked: null,
+    status: 'ok' as const,
   };
 }
 

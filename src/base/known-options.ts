@@ -18,6 +18,13 @@ export function refuseUnknownOptions(options: object, known: readonly string[], 
   );
 }
 
+/** The known name that an unknown one is a slip of: it differs by two letters at most, a short one by one. */
+export function misspelled(name: string, known: readonly string[]): string | undefined {
+  if (name.length > MAX_NAME) return undefined;
+  const most = name.length < 5 ? 1 : 2;
+  return known.find((other) => editDistance(plain(name), plain(other)) <= most);
+}
+
 function nearest(name: string, known: readonly string[]): string {
   const distances = known.map((other) => distance(plain(name), plain(other)));
   return known[distances.indexOf(Math.min(...distances))] ?? '';

@@ -38,10 +38,11 @@ export async function readCollectOptions(
     spool: values.spool ?? from('MCP_OBSERVATORY_SPOOL'),
     spoolMaxBytes: sizeFlag('--spool-size', values['spool-size']),
     tokens: await readTokens(values['token-file'], from('MCP_OBSERVATORY_TOKEN')),
+    corsOrigins: listOf(values['cors-origins'] ?? from('MCP_OBSERVATORY_CORS_ORIGINS')),
     tls: tlsOf(values),
     insecure: values.insecure,
     captureContent: values['capture-content'],
-    keepAttributes: values['keep-attributes']?.split(',').map((name) => name.trim()),
+    keepAttributes: listOf(values['keep-attributes']),
     forward: forward === undefined ? undefined : { url: url('forward', forward) },
     maxBodyBytes: sizeFlag('--max-body', values['max-body']),
     maxSpans: count('max-spans', values['max-spans']),
@@ -69,6 +70,7 @@ const FLAGS = {
   spool: { type: 'string' },
   'spool-size': { type: 'string' },
   'token-file': { type: 'string' },
+  'cors-origins': { type: 'string' },
   'tls-cert': { type: 'string' },
   'tls-key': { type: 'string' },
   'tls-client-ca': { type: 'string' },
@@ -154,6 +156,10 @@ function url(flag: string, text: string): string {
 
 function count(flag: string, text: string | undefined): number | undefined {
   return numberFlag(`--${flag}`, text, { from: 1, whole: true });
+}
+
+function listOf(text: string | undefined): string[] | undefined {
+  return text?.split(',').map((item) => item.trim());
 }
 
 function secondsToMs(seconds: number | undefined): number | undefined {

@@ -79,8 +79,7 @@ export function formatSpans(spans: readonly RunSpan[], paint: Paint): string {
     span_name: clipped(span.name, 60),
     start_time: iso(span.startMs),
     end_time: iso(span.endMs),
-    status_code: span.statusCode,
-    gate_blocked: span.isBlocked,
+    status: span.status,
   }));
   return formatWaterfall(rows, paint);
 }

@@ -142,7 +142,14 @@ class RunningCollector implements Collector {
   }
 
   #gateway(): Gateway {
-    const { tokens = [], captureContent, keepAttributes, maxBodyBytes, maxSpans } = this.#options;
+    const {
+      tokens = [],
+      corsOrigins = [],
+      captureContent,
+      keepAttributes,
+      maxBodyBytes,
+      maxSpans,
+    } = this.#options;
     const redactContent = !resolveCaptureContent(captureContent);
     const enricher = new Enricher({ redactContent, keepAttributes });
     void warmEvidence();
@@ -158,6 +165,7 @@ class RunningCollector implements Collector {
       admission: this.#admission,
       bearer: new BearerCheck(tokens),
       isClosed: tokens.length > 0 || this.#options.tls?.clientCa !== undefined,
+      origins: new Set(corsOrigins),
       maxBodyBytes,
       isDraining: () => this.#isDraining,
       onAnswered: (answered) => this.#metrics.answered(answered),

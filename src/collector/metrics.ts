@@ -34,7 +34,7 @@ export class CollectorMetrics {
     this.#ignored = meter.createCounter('observatory.collector.ignored', {
       unit: '{item}',
       description:
-        'Log records that are no event of a known agent, and requests of metrics; neither is stored',
+        'Log records that are no event of a known agent, spans that repeat its events, and requests of metrics: none is stored',
     });
     this.#ahead = meter.createCounter('observatory.collector.ahead', {
       unit: '{span}',

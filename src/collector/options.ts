@@ -40,6 +40,11 @@ export interface CollectorOptions {
   readonly spoolMaxBytes?: number | undefined;
   /** Accepted bearer tokens; senders must send one. @defaultValue none */
   readonly tokens?: readonly string[] | undefined;
+  /**
+   * Origins of web pages that may send over HTTP, as browsers write them (`https://app.example.com`), or `*` for all.
+   * @defaultValue none
+   */
+  readonly corsOrigins?: readonly string[] | undefined;
   /** TLS on both ports; with a client authority, mutual. @defaultValue none */
   readonly tls?: TlsOptions | undefined;
   /** Listen beyond loopback although senders need neither a token nor a certificate. @defaultValue false */
@@ -101,6 +106,7 @@ const OPTIONS: OptionKinds<CollectorOptions> = {
   health: kinds.object,
   spool: kinds.string,
   tokens: secret(kinds.strings),
+  corsOrigins: kinds.strings,
   tls: kinds.object,
   insecure: kinds.boolean,
   captureContent: kinds.boolean,
@@ -138,6 +144,12 @@ export function resolveCollectorOptions(options: CollectorOptions): ResolvedColl
   if (resolved.maxPendingBytes < resolved.maxBodyBytes) {
     throw invalid(
       `Expected 'maxPendingBytes' to be at least 'maxBodyBytes', ${resolved.maxBodyBytes}, got ${resolved.maxPendingBytes}`,
+    );
+  }
+  for (const origin of options.corsOrigins ?? []) {
+    if (origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)) continue;
+    throw invalid(
+      `Expected 'corsOrigins' to hold origins such as https://app.example.com, or *, got '${origin}'`,
     );
   }
   refuseOpenDoor(resolved);

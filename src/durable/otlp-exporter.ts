@@ -41,8 +41,9 @@ export async function createOtlpExporter(options: OtlpOptions, env: Env): Promis
       `OTLP export needs a package that is not installed: ${INSTALL_SDK}`,
     );
   }
+  const url = options.url ?? httpEndpoint('trace', env);
   const config = {
-    ...(options.url === undefined ? {} : { url: options.url }),
+    ...(url === undefined ? {} : { url }),
     ...(options.headers === undefined ? {} : { headers: { ...options.headers } }),
   };
   const sender = await senderFor<ReadableSpan[]>('trace', file, config, false);
@@ -62,11 +63,13 @@ export interface OtlpMetricExporter {
 }
 
 /** Creates the exporter of metrics in `file`, as found by `locateExporter`. It retries until its timeout. */
-export async function createOtlpMetricExporter(file: string): Promise<OtlpMetricExporter> {
+export async function createOtlpMetricExporter(file: string, env: Env): Promise<OtlpMetricExporter> {
   const { OTLPMetricExporter } = await load(file);
+  const url = httpEndpoint('metrics', env);
+  const config = url === undefined ? {} : { url };
   // The instance knows which aggregation and temporality the environment asks for.
-  const exporter = new (OTLPMetricExporter as unknown as Constructor<[], OtlpMetricExporter>)();
-  const sender = await senderFor<unknown>('metrics', file, {}, true);
+  const exporter = new (OTLPMetricExporter as unknown as Constructor<[object], OtlpMetricExporter>)(config);
+  const sender = await senderFor<unknown>('metrics', file, config, true);
   if (sender === undefined) return exporter;
   return Object.assign(exporter, {
     export: sender.export.bind(sender),
@@ -74,6 +77,38 @@ export async function createOtlpMetricExporter(file: string): Promise<OtlpMetric
     shutdown: () => sender.shutdown(),
     requestOf: sender.requestOf.bind(sender),
   });
+}
+
+const GRPC_PORT = '4317';
+const HTTP_PORT = '4318';
+
+/**
+ * The endpoint to send to over HTTP where the environment asks for gRPC and names its port: the port for HTTP of the same
+ * receiver. gRPC is not sent, because what is left at the end of a process could not be. `diag` says so.
+ * @returns undefined where the exporter's own reading of the environment holds.
+ */
+function httpEndpoint(signal: Signal, env: Env): string | undefined {
+  const [name, what] = signal === 'trace' ? ['TRACES', 'spans'] : ['METRICS', 'metrics'];
+  const protocol = env[`OTEL_EXPORTER_OTLP_${name}_PROTOCOL`] || env.OTEL_EXPORTER_OTLP_PROTOCOL;
+  if (protocol === undefined || !isGrpc(protocol)) return undefined;
+  const given = env[`OTEL_EXPORTER_OTLP_${name}_ENDPOINT`] || env.OTEL_EXPORTER_OTLP_ENDPOINT || '';
+  // gRPC's needs no scheme.
+  const address = given.includes('://') ? given : `http://${given}`;
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const isMoved = url?.port === GRPC_PORT;
+  if (isMoved) {
+    url.port = HTTP_PORT;
+    url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/${signal === 'trace' ? 'traces' : signal}`;
+  }
+  diag.warn(
+    `mcp-observatory: ${what} are sent over HTTP, not gRPC${isMoved ? `, to ${url.origin}${url.pathname}` : ''}; set ` +
+      'OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and OTEL_EXPORTER_OTLP_ENDPOINT to the HTTP port of the receiver',
+  );
+  return isMoved ? url.href : undefined;
+}
+
+function isGrpc(protocol: string): boolean {
+  return protocol.trim().toLowerCase() === 'grpc';
 }
 
 /**
@@ -90,7 +125,7 @@ export function locateExporter(signal: Signal, protocol: string | undefined): st
   for (const instead of ENDINGS.keys()) {
     const file = located(instead);
     if (file === undefined) continue;
-    if (protocol) {
+    if (protocol && !isGrpc(protocol)) {
       diag.warn(
         `mcp-observatory: no ${signal} exporter for the OTLP protocol '${protocol}' is installed; using ${instead}`,
       );

@@ -33,9 +33,9 @@ export {
   COUNTED_ON_CHILDREN,
   type InteractionKind,
   interactionKind,
-  isAggregate,
   isGenAiName,
   isModelCall,
+  kindInWords,
   kindOfAttached,
 } from './kind.ts';
 export {
@@ -64,7 +64,7 @@ export { holdsTextAlone } from './plain-request.ts';
 export { normalizeProvider } from './provider.ts';
 export { type ProviderResponse, readProviderResponse } from './provider-response.ts';
 export { addResponse, present, responseAttributes, usageAttributes } from './response-attributes.ts';
-export { hasFieldValue } from './scalars.ts';
+export { hasFieldValue, saysTokens } from './scalars.ts';
 export type { SpanEventView, SpanView } from './span-view.ts';
 export { toolResultText } from './tool-outcome.ts';
 export type { CallContent, Interaction } from './types.ts';

@@ -9,31 +9,31 @@ import type { Interaction } from './types.ts';
  * - `model`: one model request with an answer.
  * - `embeddings`: one model request without an answer: embeddings, reranking.
  * - `tool`: one execution of a tool; its arguments are hashed.
- * - `other`: an agent, a workflow, a retrieval, or an MCP message other than a tool call. Usage reported here repeats
- *   the sum of the calls inside.
+ * - `other`: an agent, a workflow, a retrieval, an MCP message other than a tool call, or what does not say.
  *
- * Only `model` and `embeddings` carry a cost, so that the sum over a trace counts each call once.
+ * Usage of a `tool` or of another span repeats the sum of the calls below it; where there are none, the span is taken for
+ * a model call. So the sum over a trace counts each call once.
  */
 export type InteractionKind = 'model' | 'embeddings' | 'tool' | 'other';
 
 /**
- * Classifies a span; `undefined` when it is not a GenAI or MCP span.
+ * What a span says of itself; `undefined` when it is not a GenAI or MCP span.
  *
  * Order of precedence: the MCP method, `gen_ai.operation.name`, the kind given by OpenInference or OpenLLMetry, the AI
- * SDK's operation (whose outer spans repeat the usage of the inner `...do...` ones). An unknown operation is a model
- * call only on a CLIENT span that names a model, because in-process agents are INTERNAL. A span without an operation is
- * one if it names a model.
+ * SDK's operation (whose outer spans repeat the usage of the inner `...do...` ones). A span whose operation is no known
+ * word is a model call if it is a CLIENT span that names a model, because in-process agents are INTERNAL; one without an
+ * operation if it names a model. Whether its tokens are its own is decided by the calls below it: see `UsageLedger`.
  */
 export function interactionKind(span: SpanView): InteractionKind | undefined {
   const { attributes } = span;
-  return looksGenAi(attributes) ? decideKind(span, attributes) : undefined;
+  return looksGenAi(attributes) ? (namedKind(attributes) ?? guessKind(span, attributes)) : undefined;
 }
 
 /** Whether a span of this kind is a request to a model, and may have a cost of its own. */
 export const isModelCall = (kind: InteractionKind | undefined): kind is 'model' | 'embeddings' =>
   kind === 'model' || kind === 'embeddings';
 
-/** Value of `counted_on` for an aggregate. */
+/** Value of `counted_on` for an aggregate: its tokens are those of the calls below it. */
 export const COUNTED_ON_CHILDREN = 'children';
 
 /** The kind of a span without GenAI attributes, by the data attached to it. */
@@ -42,47 +42,44 @@ export function kindOfAttached(attached: Interaction | undefined): InteractionKi
 }
 
 /**
- * Whether tokens on the span are the sum of calls inside: an agent, a workflow, a tool. A span that does not say what it
- * does may have tokens of its own.
- * @param isGenAi whether one of the names of its attributes is, where that is known. See {@link isGenAiName}.
+ * What a span says that it is in a word that is known; `undefined` where it has none.
+ * @param isGenAi whether one of the names of its attributes is of GenAI or MCP, where that is known. See
+ *   {@link isGenAiName}.
  */
-export function isAggregate(span: SpanView, isGenAi: boolean = looksGenAi(span.attributes)): boolean {
-  const kind = isGenAi ? decideKind(span, span.attributes) : undefined;
-  if (kind === 'tool') return true;
-  if (kind !== 'other') return false;
-  return KIND_NAMES.some((name) => textOf(span.attributes[name]) !== undefined);
+export function kindInWords(
+  { attributes }: SpanView,
+  isGenAi: boolean = looksGenAi(attributes),
+): InteractionKind | undefined {
+  return isGenAi ? namedKind(attributes) : undefined;
 }
 
-const KIND_NAMES = [
-  semconv.ATTR_GEN_AI_OPERATION_NAME,
-  semconv.ATTR_MCP_METHOD_NAME,
-  'openinference.span.kind',
-  'traceloop.span.kind',
-  'ai.operationId',
-  'llm.request.type',
-] as const;
-
-function decideKind(span: SpanView, attributes: JsonObject): InteractionKind {
+function namedKind(attributes: JsonObject): InteractionKind | undefined {
   const method = textOf(attributes[semconv.ATTR_MCP_METHOD_NAME]);
   if (method !== undefined) return method === 'tools/call' ? 'tool' : 'other';
-  const operation =
-    textOf(attributes[semconv.ATTR_GEN_AI_OPERATION_NAME]) ?? textOf(attributes['llm.request.type']);
+  const operation = operationOf(attributes);
   const byOperation =
     operation === undefined
       ? undefined
       : (OPERATIONS.get(operation) ?? OPERATIONS.get(operation.toLowerCase()));
   if (byOperation !== undefined) return byOperation;
   const openInference = textOf(attributes['openinference.span.kind']);
-  if (openInference !== undefined) return OPENINFERENCE_KINDS.get(openInference.toUpperCase()) ?? 'other';
+  if (openInference !== undefined) return OPENINFERENCE_KINDS.get(openInference.toUpperCase());
   const traceloop = textOf(attributes['traceloop.span.kind']);
   if (traceloop !== undefined) return traceloop === 'tool' ? 'tool' : 'other';
   const aiSdk = textOf(attributes['ai.operationId']);
-  if (aiSdk !== undefined) return aiSdkKind(aiSdk);
+  return aiSdk === undefined ? undefined : aiSdkKind(aiSdk);
+}
+
+function guessKind(span: SpanView, attributes: JsonObject): InteractionKind {
   // Anthropic's own spans always name the operation of a model call.
   if (textOf(span.instrumentationScope?.name)?.startsWith(ANTHROPIC_SCOPE) === true) return 'other';
-  if (operation !== undefined && span.kind !== CLIENT) return 'other';
+  if (attributes['openinference.span.kind'] !== undefined) return 'other';
+  if (operationOf(attributes) !== undefined && span.kind !== CLIENT) return 'other';
   return readTextField(attributes, 'model') === undefined ? 'other' : 'model';
 }
+
+const operationOf = (attributes: JsonObject): string | undefined =>
+  textOf(attributes[semconv.ATTR_GEN_AI_OPERATION_NAME]) ?? textOf(attributes['llm.request.type']);
 
 function aiSdkKind(operation: string): InteractionKind {
   if (operation === 'ai.toolCall') return 'tool';
@@ -117,6 +114,12 @@ const OPENINFERENCE_KINDS: ReadonlyMap<string, InteractionKind> = new Map([
   ['EMBEDDING', 'embeddings'],
   ['RERANKER', 'embeddings'],
   ['TOOL', 'tool'],
+  ['AGENT', 'other'],
+  ['CHAIN', 'other'],
+  ['RETRIEVER', 'other'],
+  ['GUARDRAIL', 'other'],
+  ['EVALUATOR', 'other'],
+  ['PROMPT', 'other'],
 ]);
 
 /** Most spans have no GenAI or MCP attribute, and must cost next to nothing. */

@@ -73,6 +73,12 @@ export function readScalars(attributes: JsonObject): Scalars {
   return found as Scalars;
 }
 
+/** Whether a span has a count of tokens, under the name of any dialect. */
+export function saysTokens(attributes: JsonObject): boolean {
+  for (const name in attributes) if (PLACES.get(name)?.isText === false) return true;
+  return false;
+}
+
 /**
  * Whether a span already has this value for a column, under the name that takes precedence; of columns that only we
  * write nobody asks.

@@ -5,9 +5,12 @@ import { fetchWithinOrigin } from '../base/index.ts';
 import { isObject } from '../json/index.ts';
 import { AnswerBacklog } from './answer-backlog.ts';
 import { answersInTurn } from './answers-in-turn.ts';
+import { messagesIn } from './envelope.ts';
+import { passAnswerOn } from './http-answer.ts';
 import { LineBuffer } from './line-buffer.ts';
 import type { MessageLimits } from './message-meter.ts';
 import { boundMessages } from './response-body.ts';
+import type { JsonRpcMessage } from './session.ts';
 
 /** The parts of `StdioClientTransport` that are used here, in both generations of the SDK. */
 interface SdkStdioTransport extends Closable {
@@ -62,6 +65,8 @@ function end(transport: Closable, error: Error): void {
 function boundLines(transport: SdkStdioTransport, limits: MessageLimits): void {
   const buffer = new LineBuffer(limits);
   let lines: Iterator<string> | undefined;
+  /** Messages of the last line, the next one last. */
+  let batch: JsonRpcMessage[] = [];
   const waiting: Buffer[] = [];
   let isPaused = false;
   let isEnded = false;
@@ -86,6 +91,7 @@ function boundLines(transport: SdkStdioTransport, limits: MessageLimits): void {
   };
   const clear = (): void => {
     lines = undefined;
+    batch = [];
     waiting.length = 0;
     buffer.clear();
   };
@@ -98,6 +104,8 @@ function boundLines(transport: SdkStdioTransport, limits: MessageLimits): void {
       if (isPaused || isEnded) return null;
       try {
         for (;;) {
+          const message = batch.pop();
+          if (message !== undefined) return message;
           if (buffer.takeTurn()) {
             void pause(transport._process);
             return null;
@@ -108,9 +116,9 @@ function boundLines(transport: SdkStdioTransport, limits: MessageLimits): void {
           const { done, value } = lines.next();
           if (done === true) lines = undefined;
           else if (value !== '') {
-            const message = parse(value);
-            if (message.method !== undefined && message.id !== undefined) asked.add(value.length);
-            return message;
+            batch = [...parse(value)].reverse();
+            if (batch.some(({ method, id }) => method !== undefined && id !== undefined))
+              asked.add(value.length);
           }
         }
       } catch (error) {
@@ -153,10 +161,10 @@ class AskedOverStdin {
   }
 }
 
-/** A line as a message. What is none is an error of the transport, as with the SDK's own buffer. */
-function parse(line: string): Readonly<Record<string, unknown>> {
-  const message: unknown = JSON.parse(line);
-  if (isObject(message) && message.jsonrpc === '2.0') return message;
+/** The messages in a line. A line without one is an error of the transport, as with the SDK's own buffer. */
+function parse(line: string): readonly JsonRpcMessage[] {
+  const messages = messagesIn(line);
+  if (messages.length > 0) return messages;
   throw new TypeError('The server wrote a line that is no JSON-RPC message');
 }
 
@@ -167,11 +175,8 @@ function boundResponses(transport: SdkHttpTransport, limits: MessageLimits): voi
     const send = answersInTurn(fetchWithinOrigin(inner), backlog);
     return async (input, init) => {
       const response = await send(input, init);
-      return boundMessages(response, init?.method, {
-        limits,
-        onExceeded,
-        room: () => backlog.room(init?.signal),
-      });
+      const bounds = { limits, onExceeded, room: () => backlog.room(init?.signal) };
+      return await passAnswerOn(boundMessages(response, init?.method, bounds), init);
     };
   };
   transport._fetch = bound(transport._fetch ?? fetch);

@@ -1,7 +1,20 @@
+import { readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, resolve, sep } from 'node:path';
+import { parseEnv } from 'node:util';
 import { ObservatoryError, withoutUserInfo } from '../base/index.ts';
-import { isObject, type JsonObject } from '../json/index.ts';
+import { isObject, type JsonObject, listOf, stringAt } from '../json/index.ts';
+import { reasonOf } from './unavailable.ts';
 
-type Variables = Readonly<Record<string, string | undefined>>;
+/** What the variables of a config stand for. */
+export interface Variables {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Values of `${input:id}`. */
+  readonly inputs: Readonly<Record<string, string>>;
+  /** The `inputs` of VS Code's file, which say what each is for. */
+  readonly asked: unknown;
+  readonly workspace: string | undefined;
+}
 
 /** Headers of each request, or a function that gives them: asked before each request, and once more after a 401. */
 export type HeaderSource =
@@ -21,12 +34,76 @@ export class FieldReader {
   }
 
   error(what: string): ObservatoryError {
-    return invalid(`Server "${this.server}" ${what}.`);
+    return invalid(`Server "${this.server}" ${what}${what.endsWith('?') ? '' : '.'}`);
   }
 
   string(field: string): string | undefined {
     const value = this.#fields[field];
     return value === undefined || value === null ? undefined : this.#text(`"${field}"`, value);
+  }
+
+  /** A switch; the words for it count too. */
+  flag(field: string): boolean | undefined {
+    const value = this.#fields[field];
+    if (value === undefined || value === null) return undefined;
+    const text = String(value).trim().toLowerCase();
+    if (text === 'true' || text === 'false') return text === 'true';
+    throw this.error(`has ${show(value)} as "${field}"; use true or false`);
+  }
+
+  /** The program, and the arguments beside it where a list has both. */
+  command(): readonly string[] {
+    const { command } = this.#fields;
+    if (Array.isArray(command)) return this.strings('command');
+    const text = this.string('command');
+    return text === undefined ? [] : [text];
+  }
+
+  /** The address, and the member it is in; `httpUrl` is Gemini CLI's name for it, `serverUrl` that of Windsurf. */
+  url(): readonly [string, string | undefined] {
+    const member = ['url', 'httpUrl', 'serverUrl'].find((name) => this.#fields[name] !== undefined) ?? 'url';
+    return [member, this.string(member)];
+  }
+
+  /** `connect_timeout` in seconds, or what Codex calls it. */
+  milliseconds(): number | undefined {
+    for (const [field, unit] of [
+      ['connect_timeout', 1_000],
+      ['startup_timeout_sec', 1_000],
+      ['startup_timeout_ms', 1],
+    ] as const) {
+      const value = this.#fields[field];
+      if (value === undefined || value === null) continue;
+      const number = typeof value === 'string' ? Number(value) : value;
+      if (typeof number === 'number' && number > 0 && number * unit < MAX_TIMER_MS) return number * unit;
+      throw this.error(`has ${show(value)} as "${field}"; expected a number above 0`);
+    }
+    return undefined;
+  }
+
+  /** `type`, in any spelling that clients have for it; undefined where it does not say which. */
+  transport(): 'stdio' | 'http' | 'sse' | undefined {
+    const field = ['type', 'transport'].find((name) => this.#fields[name] !== undefined) ?? 'type';
+    const value = this.#fields[field];
+    if (value === undefined || value === null) return undefined;
+    const plain = typeof value === 'string' ? value.toLowerCase().replace(/[^a-z]/g, '') : '';
+    const found = TRANSPORTS.get(plain);
+    if (found === undefined)
+      throw this.error(`has ${show(value)} as "${field}"; use one of stdio, http, streamable-http, sse`);
+    return found === 'remote' ? undefined : found;
+  }
+
+  /** The variables of VS Code's `envFile`. */
+  envFile(): Record<string, string> {
+    const path = this.string('envFile');
+    if (path === undefined) return {};
+    const file = resolve(this.#variables?.workspace ?? '.', path);
+    try {
+      if (statSync(file).size > MAX_ENV_FILE) throw new Error('it is too large');
+      return parseEnv(readFileSync(file, 'utf8')) as Record<string, string>;
+    } catch (cause) {
+      throw this.error(`has ${show(path)} as "envFile", which cannot be read (${reasonOf(cause)})`);
+    }
   }
 
   strings(field: string): string[] {
@@ -39,7 +116,9 @@ export class FieldReader {
   record(field: string): Record<string, string> {
     const value = this.#fields[field] ?? {};
     if (!isObject(value)) throw this.error(`has ${show(value)} as "${field}"; expected an object of strings`);
-    const entries = Object.entries(value).map(([key, item]) => {
+    // In VS Code null says that a variable is not set.
+    const given = Object.entries(value).filter(([, item]) => item !== null);
+    const entries = given.map(([key, item]) => {
       // Numbers and booleans are a frequent slip in hand-written files and mean one thing only.
       const text = typeof item === 'number' || typeof item === 'boolean' ? String(item) : item;
       // The type alone: environments and headers carry secrets.
@@ -93,11 +172,8 @@ export class FieldReader {
     if (typeof value !== 'string') throw this.error(`has ${show(value)} as ${label}; expected a string`);
     if (this.#variables === undefined) return value;
     const { text, missing } = expandVariables(value, this.#variables);
-    if (missing.length > 0) {
-      throw this.error(
-        `uses $\{${missing[0]}} in ${label}, and that variable is not set; set it, or write $\{${missing[0]}:-default}`,
-      );
-    }
+    const [first] = missing;
+    if (first !== undefined) throw this.error(whatIsMissing(first, label, this.#variables));
     if (text.includes('\0')) throw this.error(`has a NUL character in ${label}; remove it`);
     return text;
   }
@@ -112,26 +188,81 @@ export function invalid(message: string, cause?: unknown): ObservatoryError {
   return new ObservatoryError('INVALID_SERVER_CONFIG', message, { cause });
 }
 
-/** `${NAME}`, `${env:NAME}`, `${NAME:-default}`, or the escaped `$${`. */
-const VARIABLE = /\$\$\{|\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+const MAX_ENV_FILE = 1_048_576;
+/** The longest time of a timer in Node. */
+const MAX_TIMER_MS = 2 ** 31;
+
+const TRANSPORTS: ReadonlyMap<string, 'stdio' | 'http' | 'sse' | 'remote'> = new Map([
+  ['stdio', 'stdio'],
+  ['local', 'stdio'],
+  ['http', 'http'],
+  ['https', 'http'],
+  ['streamablehttp', 'http'],
+  ['httpstream', 'http'],
+  ['sse', 'sse'],
+  ['remote', 'remote'],
+]);
+
+/** `${NAME}`, `${env:NAME}`, `${NAME:-default}`, `${kind:name}`, `${/}`, or the escaped `$${`. */
+const VARIABLE =
+  /\$\$\{|\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*|\/)(?::-([^}]*))?\}|\$\{([A-Za-z]{1,30}:[\w .:/-]{1,200})\}/g;
 
 /**
- * Replaces variables in a config string, in the forms of Claude Code (`${NAME}`, `${NAME:-default}`) and VS Code
- * (`${env:NAME}`). Everything else stays as it is. An empty variable takes the default, as in a shell.
+ * Replaces variables in a config string, in the forms of Claude Code (`${NAME}`, `${NAME:-default}`), VS Code and Cursor
+ * (`${env:NAME}`, `${input:id}`, `${userHome}`, `${workspaceFolder}`). Everything else stays as it is. An empty variable
+ * takes the default, as in a shell.
  */
 function expandVariables(text: string, variables: Variables): { text: string; missing: string[] } {
   const missing: string[] = [];
   // Behind the last brace no variable can end. Without the cut each `${A:-` there would be searched to the end.
   const end = text.lastIndexOf('}') + 1;
-  const expanded = text
-    .slice(0, end)
-    .replace(VARIABLE, (whole, name: string | undefined, fallback: string | undefined) => {
-      if (name === undefined) return '${'; // the escape
-      const value = variables[name];
-      if (value !== undefined && (value !== '' || fallback === undefined)) return value;
-      if (fallback !== undefined) return fallback;
-      missing.push(name);
-      return whole;
-    });
+  const replaced = (whole: string, name?: string, fallback?: string, kind?: string): string => {
+    const asked = name ?? kind;
+    if (asked === undefined) return '${'; // the escape
+    const value = kind === undefined ? namedValue(asked, variables) : inputValue(kind, variables);
+    if (value !== undefined && (value !== '' || fallback === undefined)) return value;
+    if (fallback !== undefined) return fallback;
+    missing.push(asked);
+    return whole;
+  };
+  const expanded = text.slice(0, end).replace(VARIABLE, replaced);
   return { text: expanded + text.slice(end).replaceAll('$${', () => '${'), missing };
+}
+
+function namedValue(name: string, { env, workspace }: Variables): string | undefined {
+  const own = Object.hasOwn(env, name) ? env[name] : undefined;
+  if (own !== undefined) return own;
+  switch (name) {
+    case 'userHome':
+      return homedir();
+    case 'pathSeparator':
+    case '/':
+      return sep;
+    case 'workspaceFolder':
+      return workspace;
+    case 'workspaceFolderBasename':
+      return workspace && basename(workspace);
+    default:
+      return undefined;
+  }
+}
+
+function inputValue(name: string, { inputs }: Variables): string | undefined {
+  const id = name.startsWith('input:') ? name.slice('input:'.length) : '';
+  return Object.hasOwn(inputs, id) ? inputs[id] : undefined;
+}
+
+function whatIsMissing(name: string, label: string, { asked }: Variables): string {
+  const used = `uses $\{${name}} in ${label}`;
+  if (name.startsWith('workspaceFolder'))
+    return `${used}, and the workspace is known only for a file in .vscode or .cursor; write the path`;
+  if (!name.includes(':'))
+    return `${used}, and that variable is not set; set it, or write $\{${name}:-default}`;
+  if (!name.startsWith('input:'))
+    return `${used}, which only its own client can replace; write the value, or $\{NAME} for an environment variable`;
+  const id = name.slice('input:'.length);
+  const about = listOf(asked).find((input) => stringAt(input, 'id') === id);
+  const description = stringAt(about, 'description');
+  const meant = description === undefined ? '' : ` (${description})`;
+  return `${used}, an input${meant} that was not given; give it as \`inputs: { "${id}": ... }\`, or write $\{NAME} for an environment variable in its place`;
 }

@@ -1,32 +1,40 @@
 import { readFile } from 'node:fs/promises';
+import { basename, dirname, resolve } from 'node:path';
 import { FILE_LIMITS, isObject, type JsonObject, parseStrictJson } from '../json/index.ts';
-import { FieldReader, type HeaderSource, invalid, show } from './config-fields.ts';
+import { FieldReader, type HeaderSource, invalid, show, type Variables } from './config-fields.ts';
+import { nameUnknownMembers } from './config-members.ts';
+import { readToolFilter, type ToolFilter } from './tool-filter.ts';
 import { reasonOf } from './unavailable.ts';
 
 /** The MCP client for a server: `v1` (protocols to 2025-11-25), `v2` (2026-07-28 too), or `auto`: v1 first, then v2. */
 export type ProtocolChoice = 'auto' | 'v1' | 'v2';
 
-/** A server that runs as a child process and communicates over its stdin and stdout. */
-export interface StdioServerConfig {
-  readonly kind: 'stdio';
+interface AnyServerConfig {
   readonly name: string;
+  /** Tools that are wanted. @defaultValue all */
+  readonly tools?: ToolFilter | undefined;
+  /** Longest time from the start of the server to its tool list, in milliseconds. */
+  readonly connectTimeoutMs?: number | undefined;
+  readonly protocol: ProtocolChoice;
+}
+
+/** A server that runs as a child process and communicates over its stdin and stdout. */
+export interface StdioServerConfig extends AnyServerConfig {
+  readonly kind: 'stdio';
   readonly command: string;
   readonly args: readonly string[];
   /** Added to the environment that a server inherits; see {@link serverEnvironment}. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string | undefined;
-  readonly protocol: ProtocolChoice;
 }
 
 /** A server that is reached over HTTP. */
-export interface RemoteServerConfig {
+export interface RemoteServerConfig extends AnyServerConfig {
   readonly kind: 'remote';
-  readonly name: string;
   readonly url: URL;
   /** `auto` tries streamable HTTP and falls back to SSE when the server refuses with a 4xx status. */
   readonly transport: 'auto' | 'http' | 'sse';
   readonly headers: HeaderSource;
-  readonly protocol: ProtocolChoice;
 }
 
 export type ServerConfig = StdioServerConfig | RemoteServerConfig;
@@ -36,6 +44,8 @@ export interface ParseConfigOptions {
   readonly expandVariables?: boolean | undefined;
   /** The variables. @defaultValue process.env */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Values for `${input:id}`, which VS Code asks its user for. @defaultValue none: a server that uses one is refused */
+  readonly inputs?: Readonly<Record<string, string>> | undefined;
 }
 
 /** One entry of `mcpServers`, as it is written in a config file. See {@link loadServerConfig} for the fields. */
@@ -51,6 +61,13 @@ export type ServerEntry = (
   readonly type?: 'stdio' | 'http' | 'streamable-http' | 'sse' | undefined;
   readonly protocol?: ProtocolChoice | undefined;
   readonly disabled?: boolean | undefined;
+  readonly enabled?: boolean | undefined;
+  /** Tools that are used; a name may end with `*`. @defaultValue all */
+  readonly includeTools?: readonly string[] | undefined;
+  /** Tools that are left out. */
+  readonly excludeTools?: readonly string[] | undefined;
+  /** Longest time from the start of the server to its tool list, in seconds. @defaultValue 60 */
+  readonly connect_timeout?: number | undefined;
 };
 
 /**
@@ -64,11 +81,13 @@ export type ServerEntry = (
  * ```
  *
  * In an object, `headers` may be a function that gives them ({@link HeaderSource}), for tokens that expire. The servers
- * may also be given without `mcpServers` around them. `type` (or `transport`) is `stdio`, `http`,
- * `streamable-http` or `sse`; without it a server with a `url` is tried over streamable HTTP, then SSE. `protocol`
- * chooses the client ({@link ProtocolChoice}); a server with `"disabled": true` is left out. In `command`, `args`,
- * `env`, `cwd`, `url` and `headers`, `${NAME}` is replaced by an environment variable, `${NAME:-default}` by one with
- * a default, and `$${` by a literal `${`.
+ * may also be given without `mcpServers` around them, or as VS Code (`servers`), Zed (`context_servers`) and OpenCode
+ * (`mcp`) name them. `type` (or `transport`) is `stdio`, `http`, `streamable-http` or `sse`; without it a server with a
+ * `url` is tried over streamable HTTP, then SSE. `protocol` chooses the client ({@link ProtocolChoice}); a server with
+ * `"disabled": true` or `"enabled": false` is left out. `includeTools` and `excludeTools`, or what other clients call
+ * them, choose tools. In `command`, `args`, `env`, `cwd`, `url` and `headers`, `${NAME}` is replaced by an environment
+ * variable, `${NAME:-default}` by one with a default, `${input:id}` by a value of `inputs`, and `$${` by a literal `${`.
+ * A member that is not known is named in a warning, and refused where it looks like another one misspelled.
  *
  * @throws ObservatoryError `INVALID_SERVER_CONFIG`, naming the server, the field, the value and the remedy.
  */
@@ -76,7 +95,7 @@ export async function loadServerConfig(
   config: unknown,
   options: ParseConfigOptions = {},
 ): Promise<readonly ServerConfig[]> {
-  return parseEntries(await readServerEntries(config), options);
+  return parseDocument(await readDocument(config), options);
 }
 
 /** As {@link loadServerConfig}, for an object that is already in memory. */
@@ -84,7 +103,7 @@ export function parseServerConfig(
   document: unknown,
   options: ParseConfigOptions = {},
 ): readonly ServerConfig[] {
-  return parseEntries(entriesOf(document), options);
+  return parseDocument(documentOf(document), options);
 }
 
 /**
@@ -92,7 +111,19 @@ export function parseServerConfig(
  * @throws ObservatoryError `INVALID_SERVER_CONFIG` when the file cannot be read or holds no entries.
  */
 export async function readServerEntries(config: unknown): Promise<JsonObject> {
-  if (typeof config !== 'string') return entriesOf(config);
+  return (await readDocument(config)).servers;
+}
+
+/** A config as it is written, and what its variables may refer to. */
+interface ConfigDocument {
+  readonly servers: JsonObject;
+  readonly inputs: unknown;
+  /** Folder of the workspace, for a file in its `.vscode` or `.cursor`. */
+  readonly workspace?: string | undefined;
+}
+
+async function readDocument(config: unknown): Promise<ConfigDocument> {
+  if (typeof config !== 'string') return documentOf(config);
   const file = `The server config file ${JSON.stringify(config)}`;
   let text: string;
   try {
@@ -106,28 +137,67 @@ export async function readServerEntries(config: unknown): Promise<JsonObject> {
   } catch (cause) {
     throw invalid(`${file} is not valid JSON (${reasonOf(cause)}).`, cause);
   }
-  return entriesOf(document);
+  const folder = dirname(resolve(config));
+  const isSettings = ['.vscode', '.cursor'].includes(basename(folder));
+  return { ...documentOf(document), workspace: isSettings ? dirname(folder) : undefined };
 }
 
-function entriesOf(document: unknown): JsonObject {
+/** Where clients keep their servers: Claude and Cursor, VS Code, Zed, OpenCode. */
+const PLACES = ['mcpServers', 'servers', 'context_servers', 'mcp'] as const;
+
+function documentOf(document: unknown): ConfigDocument {
   if (!isObject(document)) throw invalid(`Expected a server config object, got ${show(document)}.`);
-  const servers = document.mcpServers ?? (isBareList(document) ? document : undefined);
-  if (isObject(servers)) return servers;
-  throw invalid(
-    `Expected "mcpServers" to be an object of servers by name, got ${show(servers)}; write { "mcpServers": { "name": { "command": "..." } } }.`,
-  );
+  const places = PLACES.filter((place) => isObject(document[place]));
+  const lists = places.map((place) => document[place] as JsonObject);
+  // The settings of VS Code have `mcp` around the form of its mcp.json.
+  const [inner] = places.length === 1 && places[0] === 'mcp' ? lists : [];
+  if (inner !== undefined && isObject(inner.servers)) return documentOf(inner);
+  if (lists.length === 0 && isBareList(document)) return { servers: document, inputs: undefined };
+  if (lists.length === 0) {
+    throw invalid(
+      `Expected "mcpServers" to be an object of servers by name, got ${show(document.mcpServers)}; write { "mcpServers": { "name": { "command": "..." } } }.`,
+    );
+  }
+  const servers: Record<string, unknown> = {};
+  for (const [name, entry] of lists.flatMap((list) => Object.entries(list))) {
+    if (Object.hasOwn(servers, name))
+      throw invalid(`Server "${name}" is in more than one of ${places.join(', ')}; leave one of them.`);
+    servers[name] = entry;
+  }
+  return { servers, inputs: document.inputs };
 }
 
-function parseEntries(servers: JsonObject, options: ParseConfigOptions): readonly ServerConfig[] {
-  const variables = options.expandVariables === false ? undefined : (options.env ?? process.env);
+function parseDocument(document: ConfigDocument, options: ParseConfigOptions): readonly ServerConfig[] {
+  const { servers, inputs, workspace } = document;
+  const variables: Variables | undefined =
+    options.expandVariables === false
+      ? undefined
+      : { env: options.env ?? process.env, inputs: options.inputs ?? {}, asked: inputs, workspace };
   const parsed: ServerConfig[] = [];
   for (const [name, entry] of Object.entries(servers)) {
     if (name.trim() === '') throw invalid('A server needs a name; the empty string is not one.');
     if (!isObject(entry)) throw invalid(`Server "${name}": expected an object, got ${show(entry)}.`);
-    if (entry.disabled === true) continue;
-    parsed.push(parseServer(new FieldReader(name, entry, variables)));
+    const read = new FieldReader(name, entry, variables);
+    if (isLeftOut(read)) continue;
+    const server = parseServer(read);
+    nameUnknownMembers(read, entry);
+    const tools = readToolFilter(entry, (member) =>
+      read.error(`has ${show(entry[member])} as "${member}"; expected a list of names of tools`),
+    );
+    const connectTimeoutMs = read.milliseconds();
+    parsed.push({
+      ...server,
+      ...(tools === undefined ? {} : { tools }),
+      ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
+    });
   }
   return parsed;
+}
+
+/** `isActive` is Cherry Studio's word. */
+function isLeftOut(read: FieldReader): boolean {
+  const isOff = [read.flag('enabled'), read.flag('isActive')].includes(false);
+  return isOff || read.flag('disabled') === true;
 }
 
 /** True for servers without `mcpServers` around them. */
@@ -138,10 +208,10 @@ function isBareList(document: JsonObject): boolean {
 }
 
 function parseServer(read: FieldReader): ServerConfig {
-  const declared = read.oneOf(['type', 'transport'], ['stdio', 'http', 'streamable-http', 'sse']);
+  const declared = read.transport();
   const protocol = read.oneOf(['protocol'], ['auto', 'v1', 'v2']) ?? 'auto';
-  const command = read.string('command');
-  const url = read.string('url');
+  const [command, ...more] = read.command();
+  const [member, url] = read.url();
   if ((command === undefined) === (url === undefined)) {
     throw read.error(
       command === undefined
@@ -160,8 +230,8 @@ function parseServer(read: FieldReader): ServerConfig {
       kind: 'stdio',
       name: read.server,
       command,
-      args: read.strings('args'),
-      env: read.record('env'),
+      args: [...more, ...read.strings('args')],
+      env: { ...read.envFile(), ...read.record('environment'), ...read.record('env') },
       cwd: read.string('cwd'),
       protocol,
     };
@@ -171,7 +241,8 @@ function parseServer(read: FieldReader): ServerConfig {
     kind: 'remote',
     name: read.server,
     url: read.httpUrl(url ?? ''),
-    transport: declared === undefined ? 'auto' : declared === 'sse' ? 'sse' : 'http',
+    // Gemini CLI has a member of its own for streamable HTTP.
+    transport: declared ?? (member === 'httpUrl' ? 'http' : 'auto'),
     headers: read.headers(),
     protocol,
   };

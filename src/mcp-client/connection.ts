@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
-import { ObservatoryError } from '../base/index.ts';
+import { diag } from '@opentelemetry/api';
+import { ObservatoryError, warnVisibly } from '../base/index.ts';
 import { noteListedTools } from '../interaction/index.ts';
-import type { JsonObject } from '../json/index.ts';
+import { type JsonObject, stringAt } from '../json/index.ts';
 import { type CallContext, callTool, readResource } from './call.ts';
 import type { ServerConfig } from './config.ts';
 import { Deadline } from './deadline.ts';
@@ -16,7 +17,16 @@ import type {
   ToolCallOptions,
   ToolCallOutcome,
 } from './types.ts';
-import { DEFAULT_CONNECT_TIMEOUT_MS, notReadyWithin, reasonOf, unavailable } from './unavailable.ts';
+import {
+  DEFAULT_CONNECT_TIMEOUT_MS,
+  goneBecause,
+  notReadyWithin,
+  reasonOf,
+  unavailable,
+} from './unavailable.ts';
+
+/** How long a server that announces no tools may take to say so. */
+const UNANNOUNCED_TIMEOUT_MS = 3_000;
 
 /**
  * - `connecting`: being started or reached.
@@ -38,6 +48,8 @@ export class ServerConnection {
   readonly #refresh: ToolRefresh;
   #state: ServerState = 'connecting';
   #error: ObservatoryError | undefined;
+  /** What `error` says, without the output of the server. */
+  #cause: string | undefined;
   #toolListError: string | undefined;
   #link: ServerLink | undefined;
   #opening: Promise<void> | undefined;
@@ -234,7 +246,8 @@ export class ServerConnection {
     await this.#ending;
     if (this.#closing.signal.aborted) return;
     this.#state = 'connecting';
-    const limitMs = this.#options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
+    const limitMs =
+      this.#config.connectTimeoutMs ?? this.#options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
     const deadline = new Deadline(limitMs, [this.#closing.signal, signal]);
     const hooks: LinkHooks = {
       onToolsChanged: () => this.#refresh.schedule(),
@@ -250,14 +263,21 @@ export class ServerConnection {
       this.#error = undefined;
       this.#state = 'ready';
       this.#wasReady = true;
+      if (this.tools.length === 0) this.#warnOfNoTools();
     } catch (cause) {
       const why = deadline.passed ? notReadyWithin(limitMs) : undefined;
       this.#state = this.#closing.signal.aborted ? 'closed' : this.#wasReady ? 'dead' : 'failed';
-      this.#error = unavailable(this.name, cause, why, link?.stderr());
+      this.#cause = why ?? reasonOf(cause);
+      this.#error = unavailable(this.name, cause, why, link && { stderr: link.stderr() });
       await link?.close();
     } finally {
       deadline.clear();
     }
+  }
+
+  #warnOfNoTools(): void {
+    const left = this.rejectedTools.length === 0 ? '' : ` that can be used, of ${this.rejectedTools.length}`;
+    warnVisibly(`mcp-observatory: Server "${this.name}" offers no tools${left}.`);
   }
 
   /** The connection to use, after a restart where one is due; undefined when the server is not there. */
@@ -281,22 +301,35 @@ export class ServerConnection {
     { session }: ServerLink,
     ...signals: readonly (AbortSignal | undefined)[]
   ): Promise<readonly unknown[]> {
-    if (session.capabilities.tools === undefined) return [];
     const readPage = (cursor: string | undefined, signal: AbortSignal) =>
       session.listTools(cursor, { signal });
-    const listed = await readToolList(this.name, readPage, this.#options, ...signals);
-    noteListedTools(this.name, listed, false);
-    return listed;
+    const isAnnounced = session.capabilities.tools !== undefined;
+    const limits = isAnnounced
+      ? this.#options
+      : { ...this.#options, toolListTimeoutMs: UNANNOUNCED_TIMEOUT_MS };
+    const listed = await readToolList(this.name, readPage, limits, ...signals).catch((error: unknown) => {
+      // Some servers forget to announce their tools; one that has none need not know the request.
+      if (isAnnounced || signals.some((signal) => signal?.aborted === true)) throw error;
+      return [];
+    });
+    const { tools: isWanted } = this.#config;
+    const wanted =
+      isWanted === undefined ? listed : listed.filter((tool) => isWanted(stringAt(tool, 'name') ?? ''));
+    noteListedTools(this.name, wanted, false);
+    return wanted;
   }
 
+  /** Why the server cannot be asked. A model reads it: what the server wrote to stderr is in `error` alone. */
   #whyGone(): string {
-    return this.#error?.message ?? `Server "${this.name}" is ${this.#state}.`;
+    return goneBecause(this.name, this.#cause ?? `is ${this.#state}`);
   }
 
   #die(link: ServerLink, cause: string): void {
     if (this.#link !== link || this.#state !== 'ready') return;
     this.#state = 'dead';
-    this.#error = unavailable(this.name, undefined, cause, link.stderr());
+    this.#cause = cause;
+    this.#error = unavailable(this.name, undefined, cause, { stderr: link.stderr() });
+    diag.warn(`mcp-observatory: ${this.#error.message}`);
     this.#endLink();
   }
 

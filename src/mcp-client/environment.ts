@@ -22,14 +22,40 @@ const INHERITED =
       ]
     : ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR'];
 
+/** How programs reach the network and whom they trust there: without these, `npx` and `uvx` fetch nothing behind a proxy. */
+const NETWORK: ReadonlySet<string> = new Set([
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'ALL_PROXY',
+  'NO_PROXY',
+  // https://nodejs.org/api/cli.html#environment-variables
+  'NODE_EXTRA_CA_CERTS',
+  'NODE_USE_ENV_PROXY',
+  'NODE_USE_SYSTEM_CA',
+  // https://docs.openssl.org/master/man7/openssl-env/
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  // https://requests.readthedocs.io/en/latest/user/advanced/#ssl-cert-verification
+  'REQUESTS_CA_BUNDLE',
+  'CURL_CA_BUNDLE',
+  // https://docs.npmjs.com/cli/using-npm/config#environment-variables, in either case
+  ...['REGISTRY', 'PROXY', 'HTTPS_PROXY', 'NOPROXY', 'CA', 'CAFILE', 'STRICT_SSL'].map(
+    (name) => `NPM_CONFIG_${name}`,
+  ),
+]);
+
+/** Settings of pip and uv: indexes, mirrors, certificates. */
+const INSTALLER = /^(?:PIP|UV)_/;
+const INSTALLER_CREDENTIAL = /PASSWORD|TOKEN|SECRET|USERNAME|API_?KEY|PUBLISH|KEYRING/;
+
 /** Variables such as `OTEL_EXPORTER_OTLP_HEADERS` carry API keys of a telemetry back end. */
 const OTEL_CREDENTIAL = /_HEADERS$|_CLIENT_KEY$|_PASSWORD$|_TOKEN$|_SECRET$|_API_KEY$/;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The environment of a spawned server: a short allow-list of the host's variables, the host's `OTEL_*` settings except
- * those that carry credentials, `TRACEPARENT` and `TRACESTATE` of the active span, then the `env` of the server's config.
+ * The environment of a spawned server: a short allow-list of the host's variables, its proxies, certificates and package
+ * registries, the host's `OTEL_*` settings except those that carry credentials, `TRACEPARENT` and `TRACESTATE` of the active span, then the `env` of the server's config.
  * No other variable is passed on, so the host's secrets stay private. A server that exports telemetry itself needs its
  * credentials in `env`.
  *
@@ -43,6 +69,8 @@ export function serverEnvironment(
   for (const name of INHERITED) copy(name);
   for (const name of Object.keys(host)) {
     if (name.startsWith('OTEL_') && !OTEL_CREDENTIAL.test(name)) copy(name);
+    if (NETWORK.has(name.toUpperCase().replaceAll('-', '_'))) copy(name);
+    if (INSTALLER.test(name) && !INSTALLER_CREDENTIAL.test(name)) copy(name);
   }
   const span = trace.getSpanContext(context.active());
   if (span !== undefined && isSpanContextValid(span)) {

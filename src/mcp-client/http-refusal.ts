@@ -6,30 +6,10 @@ export class SessionExpired extends Error {}
 
 type Fetch = typeof fetch;
 
-/** Names of sessions in the texts of servers that answer 400 where the protocol wants 404. */
-const ABOUT_SESSION = /session|not initialized/i;
 const MAX_CHALLENGE = 200;
 
-/** @returns the error to raise for a response to a POST, if it says that the request was not let in. */
-export async function refusalOf(
-  response: Response,
-  init: RequestInit | undefined,
-): Promise<{ readonly response: Response; readonly error?: Error }> {
-  const { status } = response;
-  if (init?.method !== 'POST') return { response };
-  if (status === 401 || status === 403) return { response, error: unauthorized(response) };
-  if (!new Headers(init.headers).has('mcp-session-id'))
-    return status === 404 || status === 405 ? { response, error: nothingThere(status) } : { response };
-  if (status === 404)
-    return { response, error: new SessionExpired('the server has ended the session (HTTP 404)') };
-  if (status !== 400) return { response };
-  const text = await response.text();
-  const again = new Response(text, response);
-  if (!ABOUT_SESSION.test(text)) return { response: again };
-  return { response: again, error: new SessionExpired('the server does not know the session (HTTP 400)') };
-}
-
-function nothingThere(status: number): Error {
+/** The error for an address where nothing takes the first request. */
+export function nothingThere(status: number): Error {
   return new Error(
     `there is no MCP server at this address, HTTP ${status}; check the path of "url" (often /mcp), or set "type": "sse" for an older server`,
   );

@@ -9,7 +9,7 @@ import { openV1 } from './session-v1.ts';
 import { openV2 } from './session-v2.ts';
 import { StdioTransport } from './stdio-transport.ts';
 import type { ConnectionOptions } from './types.ts';
-import { reasonOf, unavailable } from './unavailable.ts';
+import { goneBecause, OpenFailure, type ProgramOutput, reasonOf } from './unavailable.ts';
 
 /** A live session and the process or connections that carry it. */
 export interface ServerLink {
@@ -40,7 +40,7 @@ export interface LinkHooks {
 interface Carrier {
   readonly transport: Transport;
   readonly pid: () => number | undefined;
-  readonly stderr: () => string;
+  readonly output: () => ProgramOutput;
   readonly causeOfEnd: () => string | undefined;
   readonly refusedWith: RemoteTransport['refusedWith'];
   readonly redirect: RemoteTransport['redirect'];
@@ -152,7 +152,7 @@ async function openOnce(
     link = {
       session,
       pid: carrier.pid(),
-      stderr: carrier.stderr,
+      stderr: () => carrier.output().stderr,
       lost: () => lost,
       close: async () => {
         closing = true;
@@ -169,9 +169,9 @@ async function openOnce(
     if (status >= 400 && status < 500) throw new HttpRefusal(status, cause);
     const redirect = carrier.redirect();
     if (redirect !== undefined)
-      throw new ObservatoryError(redirect.code, `Server "${config.name}": ${redirect.message}.`, { cause });
+      throw new ObservatoryError(redirect.code, goneBecause(config.name, redirect.message), { cause });
     if (watch.refused()) throw new ProtocolRefusal('refused', { cause });
-    throw describeEnd(config, carrier, cause);
+    throw describeEnd(carrier, cause);
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
@@ -188,11 +188,13 @@ function watchFirstAnswer(transport: Transport): { refused(): boolean } {
   return { refused: () => first === 'error' };
 }
 
-/** When a process ends, the SDK only says "Connection closed"; its exit code and stderr say more. */
-function describeEnd(config: ServerConfig, carrier: Carrier, cause: unknown): unknown {
+/** When a process ends, the SDK only says "Connection closed"; its exit code and what it wrote say more. */
+function describeEnd(carrier: Carrier, cause: unknown): unknown {
+  if (ObservatoryError.isInstance(cause)) return cause;
   const end = carrier.causeOfEnd();
-  if (end === undefined || ObservatoryError.isInstance(cause)) return cause;
-  return unavailable(config.name, cause, `${end} before it was ready`, carrier.stderr());
+  const isProcess = end?.startsWith('the process ') === true;
+  const why = isProcess ? `${end} before it was ready` : (end ?? reasonOf(cause));
+  return new OpenFailure(why, carrier.output(), cause);
 }
 
 function stdioCarrier(config: StdioServerConfig, options: ConnectionOptions): OpenCarrier {
@@ -201,7 +203,7 @@ function stdioCarrier(config: StdioServerConfig, options: ConnectionOptions): Op
     return {
       transport,
       pid: () => transport.pid,
-      stderr: () => transport.stderr,
+      output: () => ({ stderr: transport.stderr, stdout: transport.stdout }),
       causeOfEnd: () => transport.causeOfEnd,
       refusedWith: () => undefined,
       redirect: () => undefined,
@@ -227,7 +229,7 @@ function remoteCarriers(config: RemoteServerConfig, limits: ConnectionOptions): 
       return {
         transport: remote.transport,
         pid: () => undefined,
-        stderr: () => '',
+        output: () => ({ stderr: '' }),
         causeOfEnd: () => causeOfEnd,
         refusedWith: remote.refusedWith,
         redirect: remote.redirect,

@@ -34,6 +34,7 @@ const CONNECT_SERVERS_KINDS: OptionKinds<ConnectServersOptions> = {
   onToolsChanged: kinds.function,
   expandVariables: kinds.boolean,
   env: kinds.object,
+  inputs: kinds.object,
 };
 
 /** A tool and the server it is on. */

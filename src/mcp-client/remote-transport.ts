@@ -3,7 +3,8 @@ import { fetchWithinOrigin, importPeer, isDoneWithin, loadPeer, ObservatoryError
 import { AnswerBacklog } from './answer-backlog.ts';
 import { answersInTurn } from './answers-in-turn.ts';
 import type { RemoteServerConfig } from './config.ts';
-import { refusalOf, SessionExpired, withHeaders } from './http-refusal.ts';
+import { readPostResponse } from './http-answer.ts';
+import { SessionExpired, withHeaders } from './http-refusal.ts';
 import type { MessageLimits } from './message-meter.ts';
 import { RequestWatch } from './request-watch.ts';
 import { boundMessages } from './response-body.ts';
@@ -71,7 +72,7 @@ export async function openRemoteTransport(
       onExceeded: options.onLost,
       room: () => backlog.room(init?.signal),
     });
-    const answer = await refusalOf(bounded, init);
+    const answer = await readPostResponse(bounded, init);
     // By the specification the session is over, and a new one has to be initialized.
     if (answer.error instanceof SessionExpired) {
       isExpired = true;

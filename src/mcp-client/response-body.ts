@@ -1,6 +1,7 @@
 /** Watches the bodies of HTTP responses: how large their messages get, and when they end. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sliced } from '../base/index.ts';
+import { mayNeedRepair, messagesIn } from './envelope.ts';
 import { type MessageLimits, MessageMeter } from './message-meter.ts';
 import { RetryField } from './retry-field.ts';
 
@@ -9,7 +10,7 @@ const CR = 0x0d;
 
 /** The same response, with a call when its body has ended in any way. */
 export function observeEnd(response: Response, onEnd: () => void): Response {
-  return withBody(response, (chunk) => [chunk], onEnd);
+  return withBody(response, (chunk) => [chunk], { onEnd });
 }
 
 /** What is allowed of the bodies that one connection reads. */
@@ -32,19 +33,19 @@ export function boundMessages(response: Response, method: string | undefined, bo
   const mayBeStream = response.ok && (method === 'GET' || type.includes('text/event-stream'));
   const meter = new MessageMeter(bounds.limits, isStream);
   const measure = mayBeStream ? eventMeasure(meter, isStream) : bodyMeasure(meter);
+  const events = isStream ? new EventRepair() : undefined;
   return withBody(
     response,
     function* (chunk) {
       try {
-        yield* measure(chunk);
+        for (const piece of measure(chunk)) yield events === undefined ? piece : events.repaired(piece);
       } catch (cause) {
         const error = new Error(`the server sent ${(cause as RangeError).message}`);
         bounds.onExceeded(error);
         throw error;
       }
     },
-    () => undefined,
-    bounds.room,
+    { rest: () => events?.rest(), room: bounds.room },
   );
 }
 
@@ -98,13 +99,67 @@ function eventMeasure(meter: MessageMeter, isEach: boolean): Measure {
   };
 }
 
+/** Brings the messages in an event stream with LF line ends into the form that the SDKs read, event by event. */
+class EventRepair {
+  #held: Uint8Array[] = [];
+  #last = LF;
+
+  /** The events that `piece` completes. */
+  repaired(piece: Uint8Array): Uint8Array {
+    const events: Uint8Array[] = [];
+    let start = 0;
+    for (let at = piece.indexOf(LF); at >= 0; at = piece.indexOf(LF, at + 1)) {
+      const isBlank = (at === 0 ? this.#last : piece[at - 1]) === LF;
+      if (!isBlank) continue;
+      this.#held.push(piece.subarray(start, at + 1));
+      start = at + 1;
+      events.push(this.#take());
+    }
+    if (start < piece.length) this.#held.push(piece.subarray(start));
+    this.#last = piece.at(-1) ?? this.#last;
+    return events.length === 1 ? (events[0] as Uint8Array) : Buffer.concat(events);
+  }
+
+  /** An event that the stream ended in. By its specification that is dropped; one whose message is whole is kept. */
+  rest(): Uint8Array | undefined {
+    const text = Buffer.concat(this.#held).toString('utf8');
+    const data = dataOf(text.split('\n'));
+    if (messagesIn(data).length === 0) return undefined;
+    this.#held.push(Buffer.from('\n\n'));
+    return this.#take();
+  }
+
+  #take(): Uint8Array {
+    const event = this.#held.length === 1 ? (this.#held[0] as Uint8Array) : Buffer.concat(this.#held);
+    this.#held = [];
+    const text = Buffer.from(event.buffer, event.byteOffset, event.length).toString('utf8');
+    const lines = text.split('\n').filter((line) => line !== '');
+    const data = dataOf(lines);
+    const messages = mayNeedRepair(data) ? messagesIn(data) : [];
+    if (messages.length === 0) return event;
+    const fields = lines.filter((line) => !line.startsWith('data:'));
+    const events = messages.map((message) =>
+      [...fields, `data: ${JSON.stringify(message)}`, '', ''].join('\n'),
+    );
+    return Buffer.from(events.join(''));
+  }
+}
+
+function dataOf(lines: readonly string[]): string {
+  const data = lines.filter((line) => line.startsWith('data:'));
+  return data.map((line) => line.slice(line[5] === ' ' ? 6 : 5)).join('\n');
+}
+
+/** What happens around the chunks of a body. */
+interface BodySteps {
+  /** The last piece, when the body has ended. */
+  readonly rest?: (() => Uint8Array | undefined) | undefined;
+  readonly onEnd?: (() => void) | undefined;
+  readonly room?: (() => Promise<void>) | undefined;
+}
+
 /** A response that passes each chunk to `measure`, whose error ends the body, and calls `onEnd` once at the end. */
-function withBody(
-  response: Response,
-  measure: Measure,
-  onEnd: () => void,
-  room: () => Promise<void> = async () => undefined,
-): Response {
+function withBody(response: Response, measure: Measure, { rest, onEnd, room }: BodySteps): Response {
   const reader = response.body?.getReader();
   if (reader === undefined) return response;
   const turn = sliced();
@@ -119,17 +174,20 @@ function withBody(
             if (isFirst) await turn();
             else await nextTurn();
             isFirst = false;
-            await room();
+            await room?.();
+            // An empty one too: without a chunk this would not be called again.
             controller.enqueue(piece);
           }
           return;
         }
+        const last = rest?.();
+        if (last !== undefined) controller.enqueue(last);
         controller.close();
       } catch (error) {
         controller.error(error);
         reader.cancel(error).catch(() => undefined);
       }
-      onEnd();
+      onEnd?.();
     },
     cancel: (reason) => reader.cancel(reason),
   });

@@ -4,9 +4,9 @@ import { stat } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { diag } from '@opentelemetry/api';
 import { isDoneWithin, ObservatoryError } from '../base/index.ts';
-import { isObject, objectOf } from '../json/index.ts';
 import { AnswerBacklog } from './answer-backlog.ts';
 import type { StdioServerConfig } from './config.ts';
+import { messagesIn } from './envelope.ts';
 import { serverEnvironment } from './environment.ts';
 import { LineBuffer, TailBuffer } from './line-buffer.ts';
 import type { MessageLimits } from './message-meter.ts';
@@ -15,6 +15,8 @@ import type { JsonRpcMessage, Transport } from './session.ts';
 import type { ConnectionOptions } from './types.ts';
 
 const STDERR_TAIL_BYTES = 16 * 1024;
+/** Characters kept of what a program writes to stdout that is no message. */
+const STDOUT_HEAD_CHARS = 1_024;
 /** Requests that wait for a server that does not read its stdin. */
 const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
 /** Time to read what a server wrote before it ended. */
@@ -47,6 +49,7 @@ export class StdioTransport implements Transport {
   #ending: Promise<void> | undefined;
   #ended = false;
   #causeOfEnd: string | undefined;
+  #stdout = '';
 
   constructor(
     config: StdioServerConfig,
@@ -64,6 +67,11 @@ export class StdioTransport implements Transport {
   /** The last 16 KiB the server wrote to stderr. (Client v2 knows a stdio transport by its `pid` and `stderr`.) */
   get stderr(): string {
     return this.#stderrTail.toString();
+  }
+
+  /** The first of what it wrote to stdout that is no message of MCP. */
+  get stdout(): string {
+    return this.#stdout;
   }
 
   /** Why the server is gone without `close()`: its exit code or signal, or what it did wrong. */
@@ -155,20 +163,20 @@ export class StdioTransport implements Transport {
   }
 
   #dispatch(line: string): void {
-    let message: unknown;
-    try {
-      message = JSON.parse(line);
-    } catch {
-      // Many servers log to stdout: ignore the line, the next one may be a message.
-      diag.debug(`mcp-observatory: server "${this.#config.name}" wrote a line that is not JSON to stdout`);
-      return;
-    }
-    if (typeof message !== 'object' || message === null || Array.isArray(message)) return;
-    if ((message as { jsonrpc?: unknown }).jsonrpc !== '2.0') return;
-    try {
-      this.onmessage?.(asAnswered(message as JsonRpcMessage));
-    } catch (error) {
-      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+    const messages = messagesIn(line);
+    // Many servers log to stdout: the next line may be a message.
+    if (messages.length === 0 && this.#stdout.length < STDOUT_HEAD_CHARS)
+      this.#stdout += `${line.slice(0, STDOUT_HEAD_CHARS)}\n`;
+    for (const message of messages) {
+      if (message.method === 'initialize') {
+        this.#fail('the program repeats what it is sent, so it is no MCP server');
+        return;
+      }
+      try {
+        this.onmessage?.(message);
+      } catch (error) {
+        this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+      }
     }
   }
 
@@ -220,20 +228,6 @@ export class StdioTransport implements Transport {
   }
 }
 
-/**
- * An invalid answer, with a malformed error or with both a result and an error: the SDKs ignore it, and the request
- * would wait for its timeout.
- */
-function asAnswered(message: JsonRpcMessage): JsonRpcMessage {
-  const { id, method, result, error } = message;
-  if (method !== undefined || id === undefined) return message;
-  const { code, message: text } = objectOf(error);
-  const isError = result === undefined && Number.isSafeInteger(code) && typeof text === 'string';
-  if (isError || (error === undefined && isObject(result))) return message;
-  const refusal = 'The server sent an answer that is neither a result nor an error of JSON-RPC.';
-  return { jsonrpc: '2.0', id, error: { code: -32603, message: refusal } };
-}
-
 function hasExited({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
@@ -255,9 +249,10 @@ async function isFolder(path: string): Promise<boolean> {
 function spawnError(config: StdioServerConfig, cause: Error): ObservatoryError {
   const code = (cause as NodeJS.ErrnoException).code;
   const command = JSON.stringify(config.command);
+  const isLine = /\S\s+\S/.test(config.command);
   const what =
     code === 'ENOENT'
-      ? `the command ${command} was not found; install it, or give its full path`
+      ? `the command ${command} was not found; ${isLine ? 'give the program alone as "command", and the rest as "args"' : 'install it, or give its full path'}`
       : code === 'EACCES'
         ? `the command ${command} may not be executed; check its permissions`
         : `the command ${command} could not be started (${cause.message})`;

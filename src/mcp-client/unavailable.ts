@@ -1,9 +1,29 @@
+import { stripVTControlCharacters } from 'node:util';
 import { ObservatoryError, withoutUserInfo } from '../base/index.ts';
+import { isObject, listOf, redactText, stringAt } from '../json/index.ts';
 
 export const DEFAULT_CONNECT_TIMEOUT_MS = 60_000;
 
 export function notReadyWithin(limitMs: number): string {
   return `did not become ready within ${limitMs} ms`;
+}
+
+/** What a program has written so far. */
+export interface ProgramOutput {
+  /** The last of it. */
+  readonly stderr: string;
+  /** The first of what was no message of MCP. */
+  readonly stdout?: string | undefined;
+}
+
+/** A server could not be opened; with what its program wrote until then. */
+export class OpenFailure extends Error {
+  readonly output: ProgramOutput;
+
+  constructor(message: string, output: ProgramOutput, cause: unknown) {
+    super(message, { cause });
+    this.output = output;
+  }
 }
 
 /**
@@ -14,15 +34,35 @@ export function unavailable(
   server: string,
   cause: unknown,
   why: string | undefined,
-  stderr: string | undefined,
+  output: ProgramOutput | undefined,
 ): ObservatoryError {
   if (why === undefined && ObservatoryError.isInstance(cause)) return cause;
-  const tail = (stderr ?? '').trim().slice(-1_000);
-  return new ObservatoryError(
-    'SERVER_UNAVAILABLE',
-    `Server "${server}": ${withoutUserInfo(why ?? reasonOf(cause))}.${tail === '' ? '' : ` Last output on stderr: ${tail}`}`,
-    { cause },
-  );
+  const said = quoteOutput(cause instanceof OpenFailure ? cause.output : output);
+  const text = `${goneBecause(server, why ?? reasonOf(cause))}${said}`;
+  return new ObservatoryError('SERVER_UNAVAILABLE', text, { cause });
+}
+
+/** The sentence that says why a server is gone, without what its program wrote: that is not for a model to read. */
+export function goneBecause(server: string, why: string): string {
+  return `Server "${server}": ${asSentence(withoutUserInfo(why))}`;
+}
+
+function asSentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+const MAX_STDERR = 1_000;
+const MAX_STDOUT = 300;
+
+function quoteOutput({ stderr = '', stdout = '' }: Partial<ProgramOutput> = {}): string {
+  const [first, last] = [readable(stdout).slice(0, MAX_STDOUT), readable(stderr).slice(-MAX_STDERR)];
+  const onStdout = first === '' ? '' : ` On stdout, where messages of MCP belong, it wrote: ${first}`;
+  return `${onStdout}${last === '' ? '' : ` Last output on stderr: ${last}`}`;
+}
+
+/** What a program wrote, without colors and secrets. */
+function readable(text: string): string {
+  return redactText(stripVTControlCharacters(text)).trim();
 }
 
 /** Longest message of a server that is passed on. */
@@ -32,8 +72,23 @@ const MAX_REASON = 8_192;
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error).slice(0, MAX_REASON);
   const { cause } = error;
-  const message = error.message.slice(0, MAX_REASON);
-  return cause instanceof Error && cause.message !== ''
+  const issues = issuesOf(error);
+  if (issues !== undefined) return issues;
+  const message = error.message.slice(0, MAX_REASON).replace(/^MCP error -?\d{1,9}: /, '');
+  return cause instanceof Error && cause.message !== '' && !(error instanceof OpenFailure)
     ? `${message}: ${cause.message.slice(0, MAX_REASON)}`
     : message;
+}
+
+const MAX_ISSUES = 3;
+
+/** The SDKs check messages with Zod, whose errors have a list of issues as JSON for their message. */
+function issuesOf(error: Error): string | undefined {
+  const { issues } = error as { issues?: unknown };
+  if (!Array.isArray(issues)) return undefined;
+  const said = issues.slice(0, MAX_ISSUES).map((issue) => {
+    const path = isObject(issue) ? listOf(issue.path).join('.') : '';
+    return `${path === '' ? '' : `${path}: `}${stringAt(issue, 'message') ?? 'invalid'}`;
+  });
+  return `the server sent a message that is no MCP (${said.join('; ')})`.slice(0, MAX_REASON);
 }

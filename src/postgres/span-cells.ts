@@ -1,7 +1,7 @@
 import type { HrTime, SpanContext } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { COLUMNS, type Column, evaluationIn, ObservatoryError } from '../base/index.ts';
-import { COUNTED_ON_CHILDREN, interactionKind, isAggregate, isUsageColumn } from '../interaction/index.ts';
+import { COUNTED_ON_CHILDREN, isModelCall, isUsageColumn, kindInWords } from '../interaction/index.ts';
 import { cutText } from './clean-text.ts';
 import type { Scalar } from './coerce.ts';
 import { AttributeDivider, positionOf } from './columns.ts';
@@ -24,6 +24,7 @@ const SCOPE = positionOf('scope');
 
 const COUNTED_ON = positionOf('counted_on');
 const COST = positionOf('cost_usd');
+const COST_SOURCE = positionOf('cost_source');
 const USAGE_COLUMNS = COLUMNS.filter(isUsageColumn).map(positionOf);
 /** Columns of a model call that an agent or a tool may have too. */
 const CALL_COLUMNS = [positionOf('model'), ...USAGE_COLUMNS];
@@ -131,9 +132,12 @@ export class SpanCells {
     const { values } = this;
     if (values[COUNTED_ON] === null) {
       if (!CALL_COLUMNS.some((position) => values[position] !== null)) return;
+      // The processor has seen the calls below it, or that there are none.
+      if (values[COST_SOURCE] !== null) return;
+      const kind = kindInWords(span, this.#divider.hasGenAi);
+      if (kind === undefined || isModelCall(kind)) return;
       // A cost that an application sets on a tool's span is the tool's own.
-      if (!isAggregate(span, this.#divider.hasGenAi)) return;
-      if (values[COST] !== null && interactionKind(span) === 'tool') return;
+      if (values[COST] !== null && kind === 'tool') return;
       values[COUNTED_ON] = COUNTED_ON_CHILDREN;
     }
     for (const position of USAGE_COLUMNS) {

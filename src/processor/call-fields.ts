@@ -14,13 +14,21 @@ import { hasLongTexts, readAhead, tellScored, withHashes } from './long-texts.ts
 import type { ResolvedProcessorOptions } from './options.ts';
 import type { WritableSpan } from './set-fields.ts';
 import type { ToolMemory } from './tool-memory.ts';
+import type { UsageLedger } from './usage-ledger.ts';
 
 const OFFERED_TOOLS = attributeOf('offered_tools');
+
+/**
+ * When a span is enriched: as it ends, while its caller waits; late, some time after its end and before its export; or as
+ * it is received from another process, where nobody else holds it.
+ */
+export type Way = 'ending' | 'late' | 'received';
 
 /** Computes the fields of an ended span, of what is on it, what is attached to it, and the tool calls of its trace. */
 export class CallFields {
   readonly #options: ResolvedProcessorOptions;
   readonly #tools: ToolMemory;
+  readonly #ledger: UsageLedger;
   readonly #tax: ContextTax | undefined;
   readonly #onFault: (error: unknown) => void;
   readonly #memo = new HashMemo();
@@ -30,11 +38,13 @@ export class CallFields {
   constructor(
     options: ResolvedProcessorOptions,
     tools: ToolMemory,
+    ledger: UsageLedger,
     tax: ContextTax | undefined,
     onFault: (error: unknown) => void,
   ) {
     this.#options = options;
     this.#tools = tools;
+    this.#ledger = ledger;
     this.#tax = tax;
     this.#onFault = onFault;
   }
@@ -53,21 +63,23 @@ export class CallFields {
 
   /**
    * @param target receives the share of large texts that was read.
-   * @param isBounded whether large texts that were not hashed ahead are hashed within a bound of time.
+   * @param way a caller waits for a span that is ending: large texts that were not hashed ahead are then hashed within a
+   * bound of time.
    */
   of(
     span: ReadableSpan,
     target: WritableSpan,
-    kind: InteractionKind,
+    saidKind: InteractionKind,
     attached: Interaction | undefined,
-    isBounded: boolean,
+    way: Way,
   ): FieldValues {
     const { signals, prices } = this.#options;
     // With the root of a trace its calls are forgotten.
-    if (kind === 'tool' && span.parentSpanContext !== undefined) this.#tools.add(span);
+    if (saidKind === 'tool' && span.parentSpanContext !== undefined) this.#tools.add(span);
     const known = this.ofToolCall(span, attached);
     if (known !== undefined) return known;
-    const interaction = withHashes(target, readInteraction(span, attached), isBounded);
+    const interaction = withHashes(target, readInteraction(span, attached), way === 'ending');
+    const kind = this.#isCall(span, saidKind, interaction, way) ? 'model' : saidKind;
     const values = enrich(this.#withTools(span, interaction, kind), {
       config: signals,
       prices,
@@ -82,6 +94,13 @@ export class CallFields {
       Object.assign(values, this.#taxOf(interaction, startOf(span)));
     }
     return values;
+  }
+
+  /** Whether a span that does not say so is a model call: it has tokens, and no call is known that they could be of. */
+  #isCall(span: ReadableSpan, kind: InteractionKind, { usage, model }: Interaction, way: Way): boolean {
+    if (isModelCall(kind)) return false;
+    if (usage?.inputTokens === undefined && usage?.outputTokens === undefined) return false;
+    return this.#ledger.isAlone(span, { namesModel: model !== undefined, isWhole: way === 'received' });
   }
 
   /**

@@ -9,15 +9,15 @@ import {
   type Interaction,
   type InteractionKind,
   interactionKind,
-  isAggregate,
   isEnriched,
+  isModelCall,
   keepInteraction,
   kindOfAttached,
   markEnriched,
   readInteractions,
   takeInteraction,
 } from '../interaction/index.ts';
-import { CallFields } from './call-fields.ts';
+import { CallFields, type Way } from './call-fields.ts';
 import { captureInteraction } from './capture-interaction.ts';
 import { ContextTax } from './context-tax.ts';
 import { type GovernanceFields, getGovernance, namesTemplate } from './governance.ts';
@@ -44,12 +44,6 @@ import { type ProcessorStats, Tally } from './tally.ts';
 import { ToolMemory } from './tool-memory.ts';
 import { UsageLedger } from './usage-ledger.ts';
 
-/**
- * When a span is enriched: as it ends, while its caller waits; late, some time after its end and before its export; or as
- * it is received from another process, where nobody else holds it.
- */
-type Way = 'ending' | 'late' | 'received';
-
 /** Enriches the spans of one pipeline, in one of three ways. No method throws. */
 export class Enricher {
   readonly #options: ResolvedProcessorOptions;
@@ -65,7 +59,7 @@ export class Enricher {
     this.#options = resolveProcessorOptions(options, (error) => this.#tally.countFault('verifier', error));
     const { meterProvider, contextTax } = this.#options;
     const tax = contextTax ? new ContextTax() : undefined;
-    this.#fields = new CallFields(this.#options, this.#tools, tax, (error) =>
+    this.#fields = new CallFields(this.#options, this.#tools, this.#ledger, tax, (error) =>
       this.#tally.countFault('enrichment', error),
     );
     readInteractions(tax && ((tools, model) => tax.prepare(tools, model)));
@@ -202,7 +196,7 @@ export class Enricher {
       if (!isEnriched(span)) {
         markEnriched(span);
         const known = kind ?? kindOfAttached(attached);
-        const fields = this.#fields.of(span, target, known, attached, way === 'ending');
+        const fields = this.#fields.of(span, target, known, attached, way);
         computed = this.#countOnce(span, known, fields);
         this.#tally.countEnriched();
         if (known === 'model') this.#noteTemplate(span);
@@ -236,8 +230,11 @@ export class Enricher {
   #countOnce(span: ReadableSpan, kind: InteractionKind | undefined, values: FieldValues): FieldValues {
     if (span.attributes[COUNTED_ON] !== undefined) return withoutUsage(values);
     const hasSpent = hasUsage(span.attributes, values);
-    const settled = this.#ledger.settle(span, kind, hasSpent, values);
-    const isOuter = hasSpent && (kind === 'other' || kind === 'tool') && isAggregate(span);
+    const isPriced = (values.cost_source ?? span.attributes[COST_SOURCE]) !== undefined;
+    const asCall = isPriced && !isModelCall(kind) ? 'model' : kind;
+    const settled = this.#ledger.settle(span, asCall, hasSpent, values);
+    // A cost that an application sets on a tool's span is the tool's own.
+    const isOuter = asCall === 'other' ? hasSpent : asCall === 'tool' && values.prompt_tokens !== undefined;
     const countedOn = isOuter ? COUNTED_ON_CHILDREN : settled;
     return countedOn === undefined ? values : { ...withoutUsage(values), counted_on: countedOn };
   }
@@ -279,7 +276,33 @@ export class Enricher {
   }
 }
 
+/**
+ * The spans of a batch in the order in which {@link Enricher.enrichReceived} takes them: each before those around it, as
+ * they end in one process, so that what an aggregate repeats is known by then.
+ */
+export function innermostFirst(spans: readonly ReadableSpan[]): readonly ReadableSpan[] {
+  const byId = new Map(spans.map((span) => [span.spanContext().spanId, span]));
+  const depths = new Map<ReadableSpan, number>();
+  for (const span of spans) {
+    const path: ReadableSpan[] = [];
+    let at: ReadableSpan | undefined = span;
+    while (at !== undefined && !depths.has(at)) {
+      // A span of a circle is found again, with the depth of a root.
+      depths.set(at, 0);
+      path.push(at);
+      at = byId.get(at.parentSpanContext?.spanId ?? '');
+    }
+    let depth = at === undefined ? -1 : (depths.get(at) ?? 0);
+    for (const one of path.reverse()) {
+      depth += 1;
+      depths.set(one, depth);
+    }
+  }
+  return [...spans].sort((a, b) => (depths.get(b) ?? 0) - (depths.get(a) ?? 0));
+}
+
 const COUNTED_ON = attributeOf('counted_on');
+const COST_SOURCE = attributeOf('cost_source');
 
 /** When a span ended, if it has: what is written later belongs to that time. */
 function readEndTime({ endTime }: ReadableSpan): HrTime | undefined {

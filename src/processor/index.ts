@@ -3,7 +3,7 @@
  * receives them (`Enricher`). May import `base`, `json`, `signals`, `wire` and `interaction`.
  */
 export { type EnrichOptions, enrich } from './enrich.ts';
-export { Enricher } from './enricher.ts';
+export { Enricher, innermostFirst } from './enricher.ts';
 export {
   type GovernanceFields,
   getGovernance,

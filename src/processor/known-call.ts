@@ -2,7 +2,7 @@
 import type { HrTime } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, isOwnScope, semconv } from '../base/index.ts';
-import { type InteractionKind, isModelCall } from '../interaction/index.ts';
+import { type InteractionKind, isModelCall, kindInWords } from '../interaction/index.ts';
 import { textOf } from '../json/index.ts';
 
 /** What a span says of its call at a moment. */
@@ -20,6 +20,8 @@ export interface Call {
   readonly spanId: string;
   kind: InteractionKind;
   readonly scope: string;
+  /** The process it was made in, as {@link processKey} tells them apart. */
+  readonly process: string;
   said: SaidOfCall;
   /** In milliseconds. */
   readonly start: number;
@@ -30,8 +32,16 @@ export interface Call {
   isVoid?: boolean;
   /** Another span of the same call, on which its tokens and cost are counted. */
   countedOn?: Call;
-  /** Scopes of the spans that were found to be this call by their usage and time. */
+  /** Scopes of the spans in other traces that were found to be this call. */
   twins?: Set<string>;
+}
+
+/** What is counted on the spans below one. */
+export interface Sum {
+  readonly traceId: string;
+  calls: number;
+  input: number;
+  output: number;
 }
 
 type Attributes = ReadableSpan['attributes'];
@@ -56,7 +66,8 @@ export function callOf(span: ReadableSpan, kind: InteractionKind, said: SaidOfCa
   const { traceId, spanId } = span.spanContext();
   const start = toMs(span.startTime);
   const scope = span.instrumentationScope?.name ?? '';
-  return { traceId, spanId, kind, scope, said, start, end: endOf(span, start), isOpen: false };
+  const process = processKey(kind, span);
+  return { traceId, spanId, kind, scope, process, said, start, end: endOf(span, start), isOpen: false };
 }
 
 /** What has become known of a call since its span began. */
@@ -92,11 +103,27 @@ const MODELS = [
 export function isOneCall(known: Call, call: Call): boolean {
   if (known.kind !== call.kind || known.isVoid === true) return false;
   if (known.isOpen && !call.said.isEstimated) return false;
-  // Our own instrumentations have one span for a call: another one below it is a later call of the same conversation.
-  if (known.scope === call.scope && isOwnScope(call.scope)) return false;
   const [one, other] = [known.said, call.said];
   const isNamed = one.responseId !== undefined && other.responseId !== undefined;
+  // Our own instrumentations have one span for a call: another one below it is a later call of the same conversation,
+  // unless it was made in another process, which answered with the same response.
+  if (known.scope === call.scope && isOwnScope(call.scope) && (!isNamed || known.process === call.process))
+    return false;
   return isNamed ? one.responseId === other.responseId : isSameModel(one.models, other.models);
+}
+
+/** The same call on a span of another instrumentation, by the id that the provider gave its response. */
+export function sameResponse(found: Call | undefined, call: Call): Call | undefined {
+  if (found === undefined || found.scope === call.scope) return undefined;
+  return found.traceId === call.traceId || claim(found, call) ? found : undefined;
+}
+
+/** Whether a call takes another one for itself: it does so once for each instrumentation. */
+function claim(call: Call, { scope }: Call): boolean {
+  if (call.twins?.has(scope) === true) return false;
+  call.twins ??= new Set();
+  call.twins.add(scope);
+  return true;
 }
 
 /** The call that this span is, of those that may be it. */
@@ -112,10 +139,13 @@ export function twinOf(call: Call, others: readonly Call[] = []): Call | undefin
       isSameModel(other.said.models, models) &&
       2 * overlap(other, call) >= Math.min(other.end - other.start, call.end - call.start),
   );
-  if (twin === undefined) return undefined;
-  twin.twins ??= new Set();
-  twin.twins.add(scope);
-  return twin;
+  return twin !== undefined && claim(twin, call) ? twin : undefined;
+}
+
+/** Whether a call was made, or began, while a span was. */
+export function wasUnderWay(call: Call, span: ReadableSpan): boolean {
+  const start = toMs(span.startTime);
+  return call.start >= start && call.start <= endOf(span, start);
 }
 
 /** Milliseconds in which both were under way; negative if one began after the other had ended. */
@@ -147,6 +177,26 @@ function isVersionOf(a: string, b: string): boolean {
   ];
   const [short, long] = one.length < other.length ? [one, other] : [other, one];
   return long.startsWith(short) && VERSION.test(long.slice(short.length));
+}
+
+/** Of calls that may be one by their tokens; `undefined` where these are not known. */
+export function usageKey(call: Call, values: FieldValues): string | undefined {
+  const { prompt_tokens: input, completion_tokens: output } = values;
+  if (input === undefined || values.tokens_estimated === true) return undefined;
+  return `${input} ${output} ${call.process}`;
+}
+
+export function usageOf(
+  traceId: string,
+  { prompt_tokens: input = 0, completion_tokens: output = 0 }: FieldValues,
+): Sum {
+  return { traceId, calls: 1, input, output };
+}
+
+/** Whether a span repeats the usage of the calls below it. */
+export function isSum({ input, output }: Sum, span: ReadableSpan, values: FieldValues): boolean {
+  if (values.prompt_tokens === input && (values.completion_tokens ?? 0) === output) return true;
+  return values.tokens_estimated === true || !isModelCall(kindInWords(span));
 }
 
 /** Names the calls of one kind of one process, as far as its spans tell it from others. */

@@ -1,16 +1,29 @@
+import { SpanKind } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, isOwnScope, semconv } from '../base/index.ts';
-import { type InteractionKind, isModelCall } from '../interaction/index.ts';
+import {
+  COUNTED_ON_CHILDREN,
+  type InteractionKind,
+  isModelCall,
+  kindInWords,
+  saysTokens,
+} from '../interaction/index.ts';
 import {
   type Call,
   callOf,
   isOneCall,
   isOwnCall,
+  isSum,
   processKey,
   readAgain,
   type SaidOfCall,
+  type Sum,
   saidOf,
+  sameResponse,
   twinOf,
+  usageKey,
+  usageOf,
+  wasUnderWay,
 } from './known-call.ts';
 import { RecentMap } from './recent-map.ts';
 
@@ -22,7 +35,7 @@ const MAX_STEPS = 16;
 const MAX_BELOW = 32;
 /** Calls with equal usage kept in mind, to find a twin among. */
 const MAX_EQUAL = 16;
-/** Calls of one process kept in mind, to find among them that of a span without usage. */
+/** Calls of one process kept in mind, to find among them that of a span without usage, or what an agent was doing. */
 const MAX_RECENT = 64;
 /** Spans that have begun and are not yet in the ledger; one more, and all of them are. */
 const MAX_BEGUN = 64;
@@ -37,15 +50,22 @@ interface BegunSpan {
 interface KnownSpan {
   readonly traceId: string;
   readonly parent: string | undefined;
-  /** An agent or a tool: calls below it are not the call above it. */
+  /** It says that it is an agent or a tool: calls below it are not the call above it. */
   readonly isBoundary: boolean;
+  /** What is counted below it has been handed on to its parent. */
+  isSettled: boolean;
   call: Call | undefined;
 }
 
 /**
- * Counts each model call once where several instrumentations have spans of it: one around the other, with nothing of an
- * agent or a tool between them, or side by side with the same response id. The span that ends (or arrives) first counts.
- * Two spans with different response ids are two calls, as are two of different models where one has no id.
+ * Counts each model call once.
+ *
+ * A span with usage is a call unless calls are counted below it. Then it is an aggregate if its usage is their sum, or if
+ * it does not say that it is a model call.
+ *
+ * Several instrumentations may have spans of one call: one around the other, with nothing of an agent or a tool between
+ * them, or anywhere with the same response id. The span that ends (or arrives) first counts. Two spans with different
+ * response ids are two calls, as are two of different models where one has no id.
  *
  * An instrumentation of a framework may give its spans neither a response id nor a place in the same trace. Such a span
  * is a call already counted if another instrumentation of the same process counted one of the same model, with the same
@@ -62,16 +82,31 @@ export class UsageLedger {
   readonly #byResponse = new RecentMap<Call>(MAX_SPANS);
   readonly #byUsage = new RecentMap<Call[]>(MAX_SPANS);
   readonly #ownCalls = new RecentMap<Call[]>(MAX_SPANS);
+  readonly #counted = new RecentMap<Call[]>(MAX_SPANS);
+  readonly #sums = new RecentMap<Sum>(MAX_SPANS);
+  /** Traces by the ids of spans above a call that is known and may not be settled. */
+  readonly #calling = new RecentMap<string>(MAX_SPANS);
   #begun: BegunSpan[] = [];
 
   /** Tells of a span before it is settled, for spans that arrive in any order. */
   link(span: ReadableSpan, kind: InteractionKind | undefined): void {
     this.#enterBegun();
     const { traceId, spanId } = span.spanContext();
-    if (this.#known(traceId, spanId) === undefined) this.#add(traceId, spanId, span, kind);
+    const { parent } = this.#known(traceId, spanId) ?? this.#add(traceId, spanId, span, kind);
     const { attributes } = span;
+    const isCall = isModelCall(kind) && saysTokens(attributes);
+    if (isCall || this.#calling.get(spanId) === traceId) this.#foretell(traceId, parent);
     if (attributes[semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS] !== undefined && isOwnCall(span, kind))
       this.#enter(span, kind, saidOf(attributes, {}), span.ended);
+  }
+
+  /** Notes at the spans around a call that they are. */
+  #foretell(traceId: string, parent: string | undefined): void {
+    let at = parent;
+    while (at !== undefined && this.#calling.get(at) !== traceId) {
+      this.#calling.set(at, traceId);
+      at = this.#known(traceId, at)?.parent;
+    }
   }
 
   /**
@@ -106,14 +141,34 @@ export class UsageLedger {
     if (!hasEnded) call.end = Number.POSITIVE_INFINITY;
     known.call = call;
     this.#cover(known.parent, call);
-    addTo(this.#ownCalls, processKey(kind, span), call, MAX_RECENT);
+    addTo(this.#ownCalls, call.process, call, MAX_RECENT);
+  }
+
+  /**
+   * Whether no call is known whose tokens an agent, a tool or a span that does not say what it is could repeat: none below
+   * it, nor, unless it names a model and says nothing else, elsewhere in its process while it was under way.
+   * @param isWhole whether the spans below it are known by now. An agent of this process may end before its calls do.
+   */
+  isAlone(
+    span: ReadableSpan,
+    { namesModel, isWhole }: { readonly namesModel: boolean; readonly isWhole: boolean },
+  ): boolean {
+    const isNamed = kindInWords(span) !== undefined;
+    if (isNamed && !isWhole && span.kind !== SpanKind.CLIENT) return false;
+    this.#enterBegun();
+    const { traceId, spanId } = span.spanContext();
+    if (this.#calling.get(spanId) === traceId || this.#sumBelow(traceId, spanId) !== undefined) return false;
+    if (this.#callsBelow(traceId, spanId) !== undefined) return false;
+    if (namesModel && !isNamed) return true;
+    const during = this.#counted.get(processKey('model', span)) ?? [];
+    return !during.some((call) => wasUnderWay(call, span));
   }
 
   /**
    * Decides where the tokens and cost of an ended span are counted.
    * @param hasUsage whether it has any.
    * @param values its fields, as far as they are known.
-   * @returns the id of another span, `undefined` for the span itself.
+   * @returns the id of another span, `children` for an aggregate of calls, `undefined` for the span itself.
    */
   settle(
     span: ReadableSpan,
@@ -127,33 +182,50 @@ export class UsageLedger {
     if ((!isCall && this.#spans.size === 0) || span.spanContext === undefined) return undefined;
     const { traceId, spanId } = span.spanContext();
     const below = this.#callsBelow(traceId, spanId);
+    const sum = this.#sumBelow(traceId, spanId);
     // Between two calls, or between none.
-    if (!isCall && below === undefined && !this.#isInCall(traceId, span)) return undefined;
+    if (!isCall && below === undefined && sum === undefined && !this.#isInCall(traceId, span))
+      return undefined;
     const known = this.#known(traceId, spanId) ?? this.#add(traceId, spanId, span, kind);
-    if (known.isBoundary) {
-      this.#below.delete(spanId);
-      return undefined;
-    }
+    const on = isCall && hasUsage ? this.#countCall(span, kind, known, values) : undefined;
     if (!isCall || !hasUsage) {
-      if (below !== undefined) for (const call of below) this.#cover(known.parent, call);
+      if (known.isBoundary) this.#below.delete(spanId);
+      else if (below !== undefined) for (const call of below) this.#cover(known.parent, call);
       if (known.call !== undefined) known.call.isVoid = true;
-      return undefined;
     }
+    if (known.isSettled) return on;
+    known.isSettled = true;
+    // Of a call that is counted elsewhere, the calls below are not counted either, or are what it repeats.
+    if (sum !== undefined) this.#handUp(traceId, known.parent, sum);
+    if (isCall && hasUsage && on === undefined) this.#handUp(traceId, known.parent, usageOf(traceId, values));
+    return on;
+  }
+
+  #countCall(
+    span: ReadableSpan,
+    kind: InteractionKind,
+    known: KnownSpan,
+    values: FieldValues,
+  ): string | undefined {
+    const { traceId, spanId } = span.spanContext();
     const said = saidOf(span.attributes, values);
     const call =
       known.call === undefined ? callOf(span, kind, said) : readAgain(known.call, span, kind, said);
     known.call = call;
-    this.#cover(known.parent, call);
-    const around = below?.find((inner) => isOneCall(inner, call)) ?? this.#above(known.parent, call);
-    const key = usageKey(span, kind, values);
-    const same = around ?? this.#beside(call) ?? this.#twin(call, key, span);
+    const sum = this.#sumBelow(traceId, spanId);
+    if (sum !== undefined && sum.calls > 1 && isSum(sum, span, values)) return COUNTED_ON_CHILDREN;
+    if (!known.isBoundary) this.#cover(known.parent, call);
+    const same = (known.isBoundary ? undefined : this.#around(known, call)) ?? this.#elsewhere(call, values);
     const on = same?.countedOn ?? same;
     if (on !== undefined && on.spanId !== spanId) {
       call.countedOn = on;
       return on.spanId;
     }
+    if (sum !== undefined && isSum(sum, span, values)) return COUNTED_ON_CHILDREN;
+    const key = usageKey(call, values);
     if (key !== undefined) addTo(this.#byUsage, key, call, MAX_EQUAL);
     if (said.responseId !== undefined) this.#byResponse.set(said.responseId, call);
+    addTo(this.#counted, call.process, call, MAX_RECENT);
     return undefined;
   }
 
@@ -164,7 +236,13 @@ export class UsageLedger {
 
   #add(traceId: string, spanId: string, span: ReadableSpan, kind: InteractionKind | undefined): KnownSpan {
     const parent = span.parentSpanContext?.spanId;
-    const known: KnownSpan = { traceId, parent, isBoundary: isBoundary(kind), call: undefined };
+    const known: KnownSpan = {
+      traceId,
+      parent,
+      isBoundary: isBoundary(span, kind),
+      isSettled: false,
+      call: undefined,
+    };
     this.#spans.set(spanId, known);
     return known;
   }
@@ -172,6 +250,26 @@ export class UsageLedger {
   #callsBelow(traceId: string, spanId: string): Call[] | undefined {
     const calls = this.#below.get(spanId);
     return calls?.[0]?.traceId === traceId ? calls : undefined;
+  }
+
+  #sumBelow(traceId: string, spanId: string): Sum | undefined {
+    const sum = this.#sums.get(spanId);
+    return sum?.traceId === traceId ? sum : undefined;
+  }
+
+  /** Adds what is counted on or below a span to the spans around it, as far as they have handed on theirs. */
+  #handUp(traceId: string, parent: string | undefined, { calls, input, output }: Sum): void {
+    let at = parent;
+    for (let step = 0; at !== undefined && step < MAX_STEPS; step += 1) {
+      const sum = this.#sumBelow(traceId, at) ?? { traceId, calls: 0, input: 0, output: 0 };
+      sum.calls += calls;
+      sum.input += input;
+      sum.output += output;
+      this.#sums.set(at, sum);
+      const known = this.#known(traceId, at);
+      if (known?.isSettled !== true) return;
+      at = known.parent;
+    }
   }
 
   #isInCall(traceId: string, span: ReadableSpan): boolean {
@@ -191,18 +289,21 @@ export class UsageLedger {
     return undefined;
   }
 
-  /** The same call, counted on a span of another instrumentation next to this one. */
-  #beside(call: Call): Call | undefined {
-    if (call.said.responseId === undefined) return undefined;
-    const found = this.#byResponse.get(call.said.responseId);
-    return found?.traceId === call.traceId && found.scope !== call.scope ? found : undefined;
+  /** The same call on a span around this one or below it. */
+  #around(known: KnownSpan, call: Call): Call | undefined {
+    const below = this.#callsBelow(call.traceId, call.spanId);
+    return below?.find((inner) => isOneCall(inner, call)) ?? this.#above(known.parent, call);
   }
 
-  /** The same call in a trace of its own. */
-  #twin(call: Call, key: string | undefined, span: ReadableSpan): Call | undefined {
+  /** The same call on a span of another instrumentation: by its response, else by its usage and time. */
+  #elsewhere(call: Call, values: FieldValues): Call | undefined {
+    const { responseId, isEstimated } = call.said;
+    const same = responseId === undefined ? undefined : sameResponse(this.#byResponse.get(responseId), call);
+    if (same !== undefined) return same;
+    const key = usageKey(call, values);
     if (key !== undefined) return twinOf(call, this.#byUsage.get(key));
-    if (!call.said.isEstimated || isOwnScope(call.scope)) return undefined;
-    return twinOf(call, this.#ownCalls.get(processKey(call.kind, span)));
+    if (!isEstimated || isOwnScope(call.scope)) return undefined;
+    return twinOf(call, this.#ownCalls.get(call.process));
   }
 
   /** Notes a call at the spans around it, as far as they are known, up to the agent or tool. */
@@ -219,19 +320,13 @@ export class UsageLedger {
   }
 }
 
-/** Of calls that may be one by their tokens; `undefined` where these are not known. */
-function usageKey(span: ReadableSpan, kind: InteractionKind, values: FieldValues): string | undefined {
-  const { prompt_tokens: input, completion_tokens: output } = values;
-  if (input === undefined || values.tokens_estimated === true) return undefined;
-  return `${input} ${output} ${processKey(kind, span)}`;
-}
-
 function addTo(lists: RecentMap<Call[]>, key: string, call: Call, limit: number): void {
   const calls = lists.get(key);
   if (calls === undefined) lists.set(key, [call]);
   else if (calls.push(call) > limit) calls.shift();
 }
 
-function isBoundary(kind: InteractionKind | undefined): boolean {
-  return kind === 'tool' || kind === 'other';
+/** What does not say what it is may be another span of the call above it. */
+function isBoundary(span: ReadableSpan, kind: InteractionKind | undefined): boolean {
+  return (kind === 'tool' || kind === 'other') && kindInWords(span) !== undefined;
 }

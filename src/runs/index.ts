@@ -23,7 +23,7 @@ export {
   parseFilter,
   type SeenNames,
 } from './filter/index.ts';
-export { type Highlight, listHighlights, type RunStatus, type SpanStatus } from './status.ts';
+export { type Highlight, listHighlights, type RunStatus, SPAN_STATUS, type SpanStatus } from './status.ts';
 export {
   answerSql,
   type ChangedTool,

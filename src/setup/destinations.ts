@@ -53,7 +53,7 @@ async function metricsRequest(
   const protocol = env.OTEL_EXPORTER_OTLP_METRICS_PROTOCOL || env.OTEL_EXPORTER_OTLP_PROTOCOL;
   const file = locateExporter('metrics', protocol);
   if (file === undefined) return undefined;
-  const exporter = await createOtlpMetricExporter(file);
+  const exporter = await createOtlpMetricExporter(file, env);
   return exporter.requestOf?.({ resource: { attributes: {} }, scopeMetrics: [] });
 }
 

@@ -45,7 +45,7 @@ export async function startMetrics(
     else diag.info(message);
     return undefined;
   }
-  const [sdk, exporter] = await Promise.all([load(sdkFile), createOtlpMetricExporter(exporterFile)]);
+  const [sdk, exporter] = await Promise.all([load(sdkFile), createOtlpMetricExporter(exporterFile, env)]);
   const Provider = sdk.MeterProvider as unknown as Constructor<[object], ManagedMeterProvider>;
   const reader = periodicReader(sdk, exporter, env);
   const provider = new Provider({ resource, readers: [reader] });

@@ -26,3 +26,8 @@ export function readRows<T = Record<string, unknown>>(path: string): T[] {
 export function readDataset(path: string): readonly Record<string, unknown>[] | undefined {
   return existsSync(resolve(FOLDER, path)) ? readRows(path) : undefined;
 }
+
+/** A JSON file of the data folder. */
+export function readJson<T = unknown>(path: string): T {
+  return JSON.parse(readFileSync(resolve(FOLDER, path), 'utf8')) as T;
+}

@@ -52,6 +52,9 @@ class GroupReporter extends Transform {
         };
       }
       case 'test:fail': {
+        if (data.todo !== undefined && data.todo !== false) {
+          return { ...this.#ended(data), outcome: 'skipped', reason: 'not done yet' };
+        }
         const { error } = data.details;
         const isReported = 'failureType' in error && error.failureType === 'subtestsFailed';
         const reason = isReported ? undefined : inspect(error.cause ?? error, { depth: 6 });

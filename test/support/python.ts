@@ -12,7 +12,7 @@ export function noPython(): string | false {
   return 'Python 3 with venv is not installed';
 }
 
-type Packages = 'python' | 'clickhouse';
+type Packages = 'python' | 'clickhouse' | 'fastmcp';
 
 /** A program of test/fixtures/python/, or of another list of packages. */
 export function pythonProgram(name: string, packages: Packages = 'python'): string {

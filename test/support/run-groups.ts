@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { GroupMessage } from './group-reporter.ts';
-import type { TestReport } from './test-report.ts';
+import { TestReport } from './test-report.ts';
 
 const PROGRAM = fileURLToPath(new URL('./group-process.js', import.meta.url));
 const REPORTER = new URL('./group-reporter.js', import.meta.url).href;
@@ -33,6 +33,26 @@ export async function runGroups(
     }
   };
   await Promise.all(Array.from({ length: options.processes }, lane));
+}
+
+/**
+ * Runs each file that failed once more, with nothing beside it: tests of memory, of the event loop and of many processes
+ * fail where two others share the processors. The report shows what passes only then as unsteady.
+ */
+export async function runFailedAlone(
+  files: readonly string[],
+  options: GroupOptions,
+  report: TestReport,
+  out: ConstructorParameters<typeof TestReport>[0],
+): Promise<void> {
+  for (const name of report.failedFiles) {
+    const file = files.find((one) => basename(one) === name);
+    if (file === undefined) continue;
+    out.write(`Once more, alone: ${name}\n`);
+    const again = new TestReport(out);
+    await runGroups([[file]], options, again);
+    if (again.passed) report.passedAlone(name);
+  }
 }
 
 /** Returns the files that did not run, because one before them ended the process. */

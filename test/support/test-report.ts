@@ -8,6 +8,7 @@ type Ended = Extract<GroupMessage, { kind: 'ended' }>;
 
 interface Failure {
   readonly name: string;
+  readonly file: string;
   readonly reason: string;
   readonly output: string;
 }
@@ -16,7 +17,9 @@ interface Failure {
 export class TestReport {
   readonly #out: { write(text: string): unknown };
   readonly #startedAt = performance.now();
-  readonly #failures: Failure[] = [];
+  #failures: Failure[] = [];
+  /** What failed beside other tests and passed alone. */
+  #unsteady: Failure[] = [];
   readonly #skipped: string[] = [];
   /** Tests that have ended, of each file. */
   readonly #tests = new Map<string, number>();
@@ -44,6 +47,16 @@ export class TestReport {
     return this.#failures.map(({ name, reason }) => `${name}: ${reason}`);
   }
 
+  get failedFiles(): readonly string[] {
+    return [...new Set(this.#failures.map(({ file }) => file))];
+  }
+
+  /** Takes back the failures of a file that has passed in a run of its own. They are still printed. */
+  passedAlone(file: string): void {
+    this.#unsteady = [...this.#unsteady, ...this.#failures.filter((one) => one.file === file)];
+    this.#failures = this.#failures.filter((one) => one.file !== file);
+  }
+
   /** A test, a `describe` or a file has ended. */
   ended({ path, suite, outcome, reason, durationMs }: Ended, output: string): void {
     const [file = '', ...rest] = path;
@@ -65,7 +78,8 @@ export class TestReport {
 
   /** Something else than a test has failed. */
   failed(name: string, reason: string, output: string): void {
-    this.#failures.push({ name, reason: withSourcePositions(reason), output });
+    const [file = ''] = name.split(' > ');
+    this.#failures.push({ name, file, reason: withSourcePositions(reason), output });
     this.#out.write(`✖ ${name}\n`);
   }
 
@@ -75,19 +89,24 @@ export class TestReport {
 
   /** Prints the failures and the totals, and returns whether tests ran and none failed. */
   finish(): boolean {
-    for (const { name, reason, output } of this.#failures) {
-      const said = output.trim() === '' ? '' : `\nIts process printed:\n${output.trim()}\n`;
-      this.#out.write(`\n✖ ${name}\n${reason}\n${said}`);
-    }
+    for (const failure of this.#failures) this.#print(failure, '✖');
+    for (const failure of this.#unsteady)
+      this.#print(failure, 'Unsteady: passed alone, failed beside others:');
     for (const one of this.#skipped) this.#out.write(`Skipped: ${one}\n`);
     const tests = [...this.#tests.values()].reduce((sum, count) => sum + count, 0);
     const seconds = ((performance.now() - this.#startedAt) / 1000).toFixed(1);
+    const unsteady = this.#unsteady.length > 0 ? `${this.#unsteady.length} unsteady, ` : '';
     this.#out.write(
       `${tests} tests in ${this.#tests.size} files: ${this.#passes} passed, ${this.#failures.length} failures, ` +
-        `${this.#skipped.length} skipped; ${seconds} s\n`,
+        `${unsteady}${this.#skipped.length} skipped; ${seconds} s\n`,
     );
     if (tests === 0) this.#out.write('No test ran\n');
     return tests > 0 && this.passed;
+  }
+
+  #print({ name, reason, output }: Failure, mark: string): void {
+    const said = output.trim() === '' ? '' : `\nIts process printed:\n${output.trim()}\n`;
+    this.#out.write(`\n${mark} ${name}\n${reason}\n${said}`);
   }
 }
 

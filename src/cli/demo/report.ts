@@ -1,5 +1,6 @@
 import type { TraceRow } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
+import { SPAN_STATUS, type SpanStatus } from '../../runs/index.ts';
 import { formatTable, type TableColumn } from '../terminal/index.ts';
 
 /** The columns of a span that the demo shows. */
@@ -10,8 +11,6 @@ type ReportRow = Pick<
   | 'span_name'
   | 'start_time'
   | 'end_time'
-  | 'status_code'
-  | 'gate_blocked'
   | 'tool_name'
   | 'model'
   | 'prompt_tokens'
@@ -21,13 +20,13 @@ type ReportRow = Pick<
   | 'hallucination_risk_level'
   | 'tool_claim_mismatch'
   | 'fallback_type'
->;
+> & { readonly status: SpanStatus };
 
 export const REPORT_SQL = `SELECT span_id::text, parent_span_id::text, span_name,
        to_char(start_time AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS start_time,
        to_char(end_time AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS end_time,
-       status_code, tool_name, model, prompt_tokens, completion_tokens, cost_usd,
-       hallucination_risk_score, hallucination_risk_level, tool_claim_mismatch, gate_blocked, fallback_type
+       ${SPAN_STATUS} AS status, tool_name, model, prompt_tokens, completion_tokens, cost_usd,
+       hallucination_risk_score, hallucination_risk_level, tool_claim_mismatch, fallback_type
   FROM mcp_traces
  WHERE trace_id = $1
  ORDER BY start_time`;
@@ -58,7 +57,8 @@ const COLUMNS: readonly TableColumn<ReportRow>[] = [
   { title: 'claim against tool', value: (row) => (row.tool_claim_mismatch === true ? 'mismatch' : '-') },
   {
     title: 'gate',
-    value: (row) => (row.gate_blocked === true ? `blocked: ${row.fallback_type ?? '-'}` : '-'),
+    value: ({ status, fallback_type }) =>
+      ['denied', 'held', 'withheld'].includes(status) ? `${status}: ${fallback_type ?? '-'}` : '-',
   },
 ];
 

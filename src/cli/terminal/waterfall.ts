@@ -1,13 +1,12 @@
-import type { TraceRow } from '../../base/index.ts';
-import { printableLine } from '../../base/index.ts';
+import { printableLine, type TraceRow } from '../../base/index.ts';
+import type { SpanStatus } from '../../runs/index.ts';
 import type { Paint } from './output.ts';
 
 const BAR_WIDTH = 24;
 
-type WaterfallRow = Pick<
-  TraceRow,
-  'span_id' | 'parent_span_id' | 'span_name' | 'start_time' | 'end_time' | 'status_code' | 'gate_blocked'
->;
+type WaterfallRow = Pick<TraceRow, 'span_id' | 'parent_span_id' | 'span_name' | 'start_time' | 'end_time'> & {
+  readonly status: SpanStatus;
+};
 
 /**
  * Draws a trace as a tree, each span with its duration and position in time. Spans whose parent is missing become
@@ -51,13 +50,10 @@ function formatLine(label: string, row: WaterfallRow, from: number, to: number, 
   const begin = Math.min(BAR_WIDTH - 1, Math.floor((startOf(row) - from) * scale));
   const length = Math.max(1, Math.min(BAR_WIDTH - begin, Math.round((endOf(row) - startOf(row)) * scale)));
   const bar = `${' '.repeat(begin)}${'█'.repeat(length)}`.padEnd(BAR_WIDTH);
-  const failed = row.status_code === 'error';
-  const marks = [
-    failed ? paint('red', 'error') : '',
-    row.gate_blocked === true ? paint('yellow', 'blocked') : '',
-  ];
+  const isFailed = row.status === 'failed';
+  const mark = row.status === 'ok' ? '' : paint(isFailed ? 'red' : 'yellow', row.status);
   const duration = `${(endOf(row) - startOf(row)).toFixed(0)} ms`.padStart(8);
-  return `${label}  ${paint(failed ? 'red' : 'cyan', bar)} ${duration}  ${marks.filter(Boolean).join(' ')}`.trimEnd();
+  return `${label}  ${paint(isFailed ? 'red' : 'cyan', bar)} ${duration}  ${mark}`.trimEnd();
 }
 
 function startOf(row: WaterfallRow): number {

@@ -1,7 +1,7 @@
 import { semconv } from '../../base/index.ts';
 import { contentText, responseAttributes } from '../../interaction/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
-import type { AgentEvent } from './event.ts';
+import type { AgentAttributes, AgentEvent } from './event.ts';
 
 /** What an event becomes: a row of the run it belongs to. */
 export interface AgentCall {
@@ -9,6 +9,8 @@ export interface AgentCall {
   readonly kind: 'prompt' | 'model' | 'tool' | 'answer';
   /** Ids that name the run: its session, and its prompt where the agent has an id for it. */
   readonly run: readonly string[];
+  /** Whether its row is the root of the run. */
+  readonly isRoot?: boolean | undefined;
   /** Id of the call, unique in the run; without one, what the event holds tells it from others. */
   readonly key: string | undefined;
   readonly name: string;
@@ -17,12 +19,19 @@ export interface AgentCall {
   readonly failure?: { readonly type: string; readonly message: string | undefined } | undefined;
 }
 
-/** How the events of one agent are read. */
+/** What a span of an agent becomes: the span with these attributes and this name. */
+export type AgentSpan = Pick<AgentCall, 'name' | 'attributes' | 'failure'>;
+
+/** How the events and spans of one agent are read. */
 export interface AgentDialect {
   /** Name of the client and of the agent. */
   readonly agent: string;
   /** By name of the event; an event that adds nothing gives undefined. */
   readonly events: Readonly<Record<string, (event: AgentEvent) => AgentCall | undefined>>;
+  /** By name of the span. Others are stored as they are. */
+  readonly spans?: Readonly<Record<string, (attributes: AgentAttributes) => AgentSpan | undefined>>;
+  /** Scope of spans that say less than the events beside them, in other traces; they are not stored. */
+  readonly repeatingScope?: string;
 }
 
 /** Attributes of a model call with what the agent knows of it. */

@@ -1,7 +1,8 @@
 /**
  * Codex: events of `codex-rs/otel` (openai/codex), whose names and fields are those of its documentation
  * (developers.openai.com/codex, "Observability and telemetry"). A run is a conversation: Codex has no id for a prompt.
- * Input tokens include those of the cache, output tokens those of reasoning. Tokens come with the end of the stream.
+ * Input tokens include those of the cache, output tokens those of reasoning. The end of a stream is two events: the one
+ * that every item of the stream has, and the one with the tokens, which is the call.
  */
 import { semconv } from '../../base/index.ts';
 import { promptContent } from '../../interaction/index.ts';
@@ -26,7 +27,14 @@ function runOf(event: AgentEvent): readonly string[] {
 }
 
 function conversationStarts(event: AgentEvent): AgentCall {
-  return { kind: 'prompt', run: runOf(event), key: 'start', name: 'invoke_agent codex', attributes: {} };
+  return {
+    kind: 'prompt',
+    run: runOf(event),
+    isRoot: true,
+    key: 'start',
+    name: 'invoke_agent codex',
+    attributes: {},
+  };
 }
 
 function userPrompt(event: AgentEvent): AgentCall {
@@ -52,7 +60,8 @@ function streamEvent(event: AgentEvent): AgentCall | undefined {
   const kind = event.text('event.kind');
   const message = event.content('error.message');
   if (message !== undefined) return modelCall(event, { type: kind ?? 'stream_error', message });
-  return kind === 'response.completed' ? modelCall(event, undefined) : undefined;
+  const hasTokens = event.count('input_token_count') !== undefined;
+  return kind === 'response.completed' && hasTokens ? modelCall(event, undefined) : undefined;
 }
 
 function modelCall(event: AgentEvent, failure: AgentCall['failure']): AgentCall {
@@ -68,6 +77,7 @@ function modelCall(event: AgentEvent, failure: AgentCall['failure']): AgentCall 
       inputTokens: event.count('input_token_count'),
       outputTokens: event.count('output_token_count'),
       cacheReadTokens: event.count('cached_token_count'),
+      cacheWriteTokens: event.count('cache_write_token_count'),
       reasoningTokens: event.count('reasoning_token_count'),
     }),
     failure,

@@ -4,14 +4,15 @@ import type { ReceivedLog } from '../../otlp/index.ts';
 
 const MAX_DURATION_MS = 86_400_000;
 
-/** One event of a coding agent. Agents write numbers and booleans as such or as text; both are read. */
-export class AgentEvent {
-  readonly log: ReceivedLog;
+/**
+ * The attributes of an event or a span of a coding agent. Agents write numbers and booleans as such or as text; both are
+ * read.
+ */
+export class AgentAttributes {
   readonly #attributes: Readonly<Record<string, unknown>>;
 
-  constructor(log: ReceivedLog) {
-    this.log = log;
-    this.#attributes = log.attributes;
+  constructor(attributes: Readonly<Record<string, unknown>>) {
+    this.#attributes = attributes;
   }
 
   /** The first of these attributes that is a text or a number and not empty. */
@@ -54,6 +55,21 @@ export class AgentEvent {
     const value = this.#attributes[name];
     const parsed = typeof value === 'string' ? parseContainer(value) : value;
     return isObject(parsed) ? parsed : {};
+  }
+
+  /** Who uses the agent: the account, else the installation. */
+  get user(): string | undefined {
+    return this.text('user.account_uuid', 'user.account_id', 'user.id', 'installation.id');
+  }
+}
+
+/** One event of a coding agent. */
+export class AgentEvent extends AgentAttributes {
+  readonly log: ReceivedLog;
+
+  constructor(log: ReceivedLog) {
+    super(log.attributes);
+    this.log = log;
   }
 
   /** Milliseconds that it took, at most a day; 0 where the agent does not say. */

@@ -1,7 +1,8 @@
 /**
  * Gemini CLI: events of docs/cli/telemetry.md (google-gemini/gemini-cli). A run is a prompt (`prompt_id`). Input tokens
  * include those of the cache and not those of tool results; output tokens exclude thoughts, as in Gemini's API. The
- * event `gen_ai.client.inference.operation.details` repeats a response and is left out.
+ * event `gen_ai.client.inference.operation.details` repeats a response and is left out, as are its spans: each call has a
+ * trace of its own there, without tokens.
  */
 import { semconv } from '../../base/index.ts';
 import { answerContent, promptContent } from '../../interaction/index.ts';
@@ -22,6 +23,7 @@ export const geminiCli: AgentDialect = {
     'gemini_cli.api_error': apiError,
     'gemini_cli.tool_call': toolCall,
   },
+  repeatingScope: 'gemini-cli',
 };
 
 function runOf(event: AgentEvent): readonly string[] {
@@ -32,6 +34,7 @@ function userPrompt(event: AgentEvent): AgentCall {
   return {
     kind: 'prompt',
     run: runOf(event),
+    isRoot: event.text('prompt_id') !== undefined,
     key: event.text('prompt_id'),
     name: 'invoke_agent gemini-cli',
     attributes: promptContent(event.content('prompt')),

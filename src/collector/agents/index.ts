@@ -1,1 +1,1 @@
-export { type AgentSpans, readAgentSpans } from './read.ts';
+export { type AgentSpans, readAgentEvents, readAgentSpans } from './read.ts';

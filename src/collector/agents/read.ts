@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { type HrTime, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
 import { semconv, sliced } from '../../base/index.ts';
 import type { ReceivedLog, ReceivedSpan } from '../../otlp/index.ts';
-import type { AgentCall, AgentDialect } from './agent-call.ts';
+import type { AgentCall, AgentDialect, AgentSpan } from './agent-call.ts';
 import { claudeCode } from './claude-code.ts';
 import { codex } from './codex.ts';
-import { AgentEvent } from './event.ts';
+import { AgentAttributes, AgentEvent } from './event.ts';
 import { geminiCli } from './gemini-cli.ts';
 
 const DIALECTS: readonly AgentDialect[] = [claudeCode, codex, geminiCli];
@@ -18,10 +18,24 @@ const READERS: ReadonlyMap<string, readonly [AgentDialect, (event: AgentEvent) =
     ),
   );
 
-/** The spans made of the log records of one request. */
+/** Every span that is read, by name. */
+const SPAN_READERS: ReadonlyMap<
+  string,
+  readonly [AgentDialect, (attributes: AgentAttributes) => AgentSpan | undefined]
+> = new Map(
+  DIALECTS.flatMap((dialect) =>
+    Object.entries(dialect.spans ?? {}).map(([name, read]) => [name, [dialect, read]] as const),
+  ),
+);
+
+const REPEATING_SCOPES: ReadonlySet<string | undefined> = new Set(
+  DIALECTS.flatMap(({ repeatingScope }) => repeatingScope ?? []),
+);
+
+/** The spans made of the log records or spans of one request. */
 export interface AgentSpans {
   readonly spans: readonly ReceivedSpan[];
-  /** Records that are not events of a known agent, or add nothing to its runs; they are not stored. */
+  /** Records and spans that are not stored: no events of a known agent, or they add nothing to its runs. */
   readonly ignored: number;
 }
 
@@ -38,7 +52,7 @@ interface Found {
  * Reads the events that coding agents send as log records as spans of runs: prompts, model calls, tool calls. The ids
  * come from the ids in the events, so an event that is delivered again gives the same row. Never rejects.
  */
-export async function readAgentSpans(logs: readonly ReceivedLog[]): Promise<AgentSpans> {
+export async function readAgentEvents(logs: readonly ReceivedLog[]): Promise<AgentSpans> {
   const turn = sliced();
   const found: Found[] = [];
   for (const [i, log] of logs.entries()) {
@@ -93,13 +107,68 @@ function callOf({ dialect, call: { run, key } }: Found): string {
   return JSON.stringify([dialect.agent, ...run, key]);
 }
 
+/** Reads the spans of coding agents in their own words, and leaves out those that repeat events; others stay. */
+export function readAgentSpans(received: readonly ReceivedSpan[]): AgentSpans {
+  const spans = received
+    .filter(({ instrumentationScope }) => !REPEATING_SCOPES.has(instrumentationScope?.name))
+    .map((span) => {
+      const reader = SPAN_READERS.get(span.name);
+      return reader === undefined ? span : translate(span, ...reader);
+    });
+  return { spans, ignored: received.length - spans.length };
+}
+
+function translate(
+  span: ReceivedSpan,
+  { agent }: AgentDialect,
+  read: (attributes: AgentAttributes) => AgentSpan | undefined,
+): ReceivedSpan {
+  const told = new AgentAttributes(span.attributes);
+  const found = read(told);
+  if (found === undefined) return span;
+  const { name, attributes, failure } = found;
+  return {
+    ...span,
+    name,
+    status:
+      failure === undefined || span.status.code === SpanStatusCode.ERROR ? span.status : statusOf(failure),
+    attributes: known({
+      ...span.attributes,
+      ...attributes,
+      ...commonAttributes(agent, told.text('session.id'), told),
+      [semconv.ATTR_ERROR_TYPE]: span.attributes[semconv.ATTR_ERROR_TYPE] ?? failure?.type,
+    }),
+  };
+}
+
+/** What every row of an agent has. */
+function commonAttributes(
+  agent: string,
+  session: string | undefined,
+  told: AgentAttributes,
+): Record<string, unknown> {
+  return {
+    [semconv.ATTR_GEN_AI_AGENT_NAME]: agent,
+    [semconv.ATTR_GEN_AI_CONVERSATION_ID]: session,
+    'session.id': session,
+    'observatory.client_name': agent,
+    'user.id': told.user,
+  };
+}
+
+/** The attributes that have a value. */
+function known(attributes: Record<string, unknown>): ReceivedSpan['attributes'] {
+  for (const name of Object.keys(attributes)) if (attributes[name] === undefined) delete attributes[name];
+  return attributes as ReceivedSpan['attributes'];
+}
+
 const SCOPE = { name: 'mcp-observatory/agent-events' };
 
 function spanOf({ dialect, event, call }: Found, more: AgentCall['attributes'] = {}): ReceivedSpan {
   const { agent } = dialect;
   const traceId = idOf(16, agent, ...call.run);
   const rootId = idOf(8, agent, ...call.run, 'run');
-  const isRoot = call.kind === 'prompt' && (call.run[1] !== '' || call.key === 'start');
+  const isRoot = call.isRoot === true;
   const spanId = isRoot
     ? rootId
     : idOf(8, agent, ...call.run, call.kind, call.key ?? event.fingerprint, call.failure?.type ?? '');
@@ -107,19 +176,14 @@ function spanOf({ dialect, event, call }: Found, more: AgentCall['attributes'] =
   const startTime = before(endTime, event.durationMs);
   const context = { traceId, spanId, traceFlags: TraceFlags.SAMPLED };
   const session = call.run[0] === '' ? undefined : call.run[0];
-  const all: Record<string, unknown> = {
+  const attributes = known({
     ...(call.kind === 'prompt' ? { [semconv.ATTR_GEN_AI_OPERATION_NAME]: 'invoke_agent' } : {}),
     ...call.attributes,
     [semconv.ATTR_GEN_AI_OUTPUT_MESSAGES]:
       more[semconv.ATTR_GEN_AI_OUTPUT_MESSAGES] ?? call.attributes[semconv.ATTR_GEN_AI_OUTPUT_MESSAGES],
-    [semconv.ATTR_GEN_AI_AGENT_NAME]: agent,
-    [semconv.ATTR_GEN_AI_CONVERSATION_ID]: session,
-    'session.id': session,
-    'observatory.client_name': agent,
-    'user.id': event.text('user.account_uuid', 'user.account_id', 'user.id', 'installation.id'),
+    ...commonAttributes(agent, session, event),
     [semconv.ATTR_ERROR_TYPE]: call.failure?.type,
-  };
-  for (const name of Object.keys(all)) if (all[name] === undefined) delete all[name];
+  });
   return {
     traceId,
     spanId,
@@ -129,8 +193,8 @@ function spanOf({ dialect, event, call }: Found, more: AgentCall['attributes'] =
     endTime,
     duration: [Math.floor(event.durationMs / 1000), Math.floor((event.durationMs % 1000) * 1e6)],
     ended: true,
-    status: statusOf(call),
-    attributes: all as ReceivedSpan['attributes'],
+    status: statusOf(call.failure),
+    attributes,
     events: [],
     links: [],
     droppedAttributesCount: 0,
@@ -143,7 +207,7 @@ function spanOf({ dialect, event, call }: Found, more: AgentCall['attributes'] =
   };
 }
 
-function statusOf({ failure }: AgentCall): ReceivedSpan['status'] {
+function statusOf(failure: AgentCall['failure']): ReceivedSpan['status'] {
   if (failure === undefined) return { code: SpanStatusCode.UNSET };
   const { message } = failure;
   return { code: SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) };

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { gunzipSync } from 'node:zlib';
+import * as zlib from 'node:zlib';
 import type { Ticket } from './admission.ts';
 import { Rejection } from './rejection.ts';
 
@@ -119,18 +119,66 @@ class Body {
   }
 }
 
+type Unpack = (
+  body: Buffer,
+  options: { maxOutputLength: number; chunkSize: number; params?: Record<number, number> },
+) => Buffer;
+
+/** Node has it from 22.15 and 23.8. */
+const { zstdDecompressSync } = zlib as { readonly zstdDecompressSync?: Unpack };
+
+/** A frame can ask for a window of any size. HTTP allows 8 MiB (RFC 9659). Node names the parameter only with zstd. */
+const ZSTD_D_WINDOW_LOG_MAX = 100;
+const ZSTD_WINDOW = { [ZSTD_D_WINDOW_LOG_MAX]: 23 };
+
+/** Whether a body has the header of zlib's format (RFC 1950), which some senders of `deflate` leave out. */
+function hasZlibHeader(body: Buffer): boolean {
+  return body.length > 1 && ((body[0] as number) & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0;
+}
+
+const UNPACKERS: ReadonlyMap<string, Unpack> = new Map<string, Unpack>([
+  ['gzip', zlib.gunzipSync],
+  [
+    'deflate',
+    (body, options) =>
+      hasZlibHeader(body) ? zlib.inflateSync(body, options) : zlib.inflateRawSync(body, options),
+  ],
+  ...(zstdDecompressSync === undefined
+    ? []
+    : [
+        ['zstd', (body, options) => zstdDecompressSync(body, { ...options, params: ZSTD_WINDOW })] satisfies [
+          string,
+          Unpack,
+        ],
+      ]),
+]);
+
+/** The encodings of packed bodies that are read. */
+export const ENCODINGS: readonly string[] = [...UNPACKERS.keys()];
+
 /**
- * Decompresses gzip up to a size. Synchronous, so that only one body is decompressed at a time and many small ones
+ * The encoding that a header names; undefined for a body that is not packed.
+ * @throws Rejection `unsupported_encoding`.
+ */
+export function packingOf(header: string, value: string | undefined): string | undefined {
+  const name = value?.trim().toLowerCase() || 'identity';
+  if (name === 'identity') return undefined;
+  if (UNPACKERS.has(name)) return name;
+  throw new Rejection('unsupported_encoding', `Expected ${header} ${ENCODINGS.join(' or ')}, or none`);
+}
+
+/**
+ * Decompresses a body up to a size. Synchronous, so that only one body is decompressed at a time and many small ones
  * cannot fill the memory together.
  * @throws Rejection `too_large` or `malformed`.
  */
-export function unpack(body: Buffer, maxBytes: number): Buffer {
+export function unpack(body: Buffer, packing: string, maxBytes: number): Buffer {
   const chunkSize = Math.min(Math.max(4 * body.length, 16_384), 1_048_576, Math.max(maxBytes, 64));
   try {
-    return gunzipSync(body, { maxOutputLength: maxBytes, chunkSize });
+    return (UNPACKERS.get(packing) as Unpack)(body, { maxOutputLength: maxBytes, chunkSize });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes);
-    throw new Rejection('malformed', 'The body is not valid gzip');
+    throw new Rejection('malformed', `The body is not valid ${packing}`);
   }
 }
 

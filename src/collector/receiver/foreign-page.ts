@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { isLoopback } from './listen.ts';
 import { Rejection } from './rejection.ts';
@@ -32,6 +33,36 @@ export function refuseForeignPages({ host = '', origin }: Headers, listensAt?: s
       `Without a token, only requests to ${listensAt} or localhost are served`,
     );
   }
+}
+
+/** Names of headers, as browsers ask for them. */
+const HEADER_NAMES = /^[\w\-, ]{1,1000}$/;
+
+/** How long a browser may remember an answer, in seconds. */
+const MAX_AGE = '7200';
+
+/**
+ * Tells the browser that a page of another site may send (CORS), if its origin is one of these.
+ * @returns whether it is; then its requests need no other check.
+ */
+export function allowOrigin(
+  origins: ReadonlySet<string>,
+  { origin, 'access-control-request-headers': asked }: IncomingMessage['headers'],
+  response: ServerResponse,
+): boolean {
+  if (origin === undefined || !(origins.has(origin) || origins.has('*'))) return false;
+  response.setHeader('access-control-allow-origin', origin);
+  response.setHeader('vary', 'origin');
+  response.setHeader('access-control-expose-headers', 'retry-after');
+  response.setHeader('access-control-allow-methods', 'POST');
+  response.setHeader('access-control-max-age', MAX_AGE);
+  if (HEADER_NAMES.test(asked ?? '')) response.setHeader('access-control-allow-headers', asked ?? '');
+  return true;
+}
+
+/** Whether a browser asks what a page may send. */
+export function isPreflight({ method, headers }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
 function urlOf(address: string): URL | undefined {

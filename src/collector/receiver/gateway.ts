@@ -19,6 +19,8 @@ export interface Gateway {
   readonly bearer: BearerCheck;
   /** Whether senders need a token or a certificate. */
   readonly isClosed: boolean;
+  /** Origins of web pages that may send, as browsers write them; `*` for all. */
+  readonly origins: ReadonlySet<string>;
   /** Maximum bytes of a body, compressed and decompressed. */
   readonly maxBodyBytes: number;
   /** Whether the collector is draining and refuses new requests. */

@@ -1,5 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { constants } from 'node:http2';
+import { ENCODINGS } from './body.ts';
 import { encodeStatus } from './messages.ts';
 import { ANSWERS, type Rejection } from './rejection.ts';
 
@@ -28,7 +29,7 @@ export function messageIn(body: Buffer): GrpcMessage | undefined {
 const HEADERS = {
   ':status': 200,
   'content-type': 'application/grpc+proto',
-  'grpc-accept-encoding': 'identity,gzip',
+  'grpc-accept-encoding': ['identity', ...ENCODINGS].join(),
 } as const;
 
 /** Answers a call with its message. */

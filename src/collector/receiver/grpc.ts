@@ -7,7 +7,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import { connectionKey, PortConnections } from '../../base/index.ts';
-import { readBody, unpack } from './body.ts';
+import { packingOf, readBody, unpack } from './body.ts';
 import { refuseForeignPages } from './foreign-page.ts';
 import { answer, type Gateway, refuseWhileDraining, untilClosed } from './gateway.ts';
 import { lengthIn, messageIn, PREFIX_BYTES, sendMessage, sendNotGrpc, sendRejection } from './grpc-stream.ts';
@@ -106,18 +106,18 @@ async function take(
   }
   gateway.bearer.check(headers.authorization);
   refuseWhileDraining(gateway);
-  const packing = headers['grpc-encoding'] ?? 'identity';
-  if (packing !== 'identity' && packing !== 'gzip') {
-    throw new Rejection('unsupported_encoding', 'Expected grpc-encoding gzip or identity');
-  }
+  const packing = packingOf('grpc-encoding', headers['grpc-encoding'] as string | undefined);
   using ticket = gateway.admission.enter();
   const limits = { maxBytes: gateway.maxBodyBytes + PREFIX_BYTES, lengthIn };
   const message = messageIn(await readBody(stream, limits, ticket));
   if (message === undefined) throw new Rejection('malformed', 'Expected one whole gRPC message');
-  if (message.isPacked && packing !== 'gzip') {
+  if (message.isPacked && packing === undefined) {
     throw new Rejection('malformed', 'The message is packed, and grpc-encoding does not say how');
   }
   await ticket.turn(untilClosed(stream));
-  const body = message.isPacked ? unpack(message.bytes, gateway.maxBodyBytes) : message.bytes;
+  const body =
+    message.isPacked && packing !== undefined
+      ? unpack(message.bytes, packing, gateway.maxBodyBytes)
+      : message.bytes;
   return encodeResponse(await gateway.intake.take(signal, body, 'protobuf', ticket), 'protobuf', signal);
 }

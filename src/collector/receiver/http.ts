@@ -7,8 +7,8 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { PortConnections } from '../../base/index.ts';
-import { readBody, unpack } from './body.ts';
-import { refuseForeignPages } from './foreign-page.ts';
+import { ENCODINGS, packingOf, readBody, unpack } from './body.ts';
+import { allowOrigin, isPreflight, refuseForeignPages } from './foreign-page.ts';
 import { answer, type Gateway, refuseWhileDraining, untilClosed } from './gateway.ts';
 import { answerHealth, type Health } from './health.ts';
 import { type Address, listen } from './listen.ts';
@@ -46,15 +46,21 @@ export async function startHttp(
   health: () => Health,
   tls: TlsFiles | undefined,
 ): Promise<RunningReceiver> {
+  const { origins } = gateway;
   return run(address, tls, (request, response) => {
     const path = pathOf(request);
+    const isAllowed = allowOrigin(origins, request.headers, response);
+    if (isAllowed && isPreflight(request)) {
+      response.writeHead(204).end();
+      return;
+    }
     if (isRead(request) && answerHealth(path, health, response)) return;
     const encoding = encodingOf(request);
     answer(
       gateway,
       'http',
       async () => {
-        if (!gateway.isClosed) refuseForeignPages(request.headers, address.host);
+        if (!gateway.isClosed && !isAllowed) refuseForeignPages(request.headers, address.host);
         const body = await take(gateway, path, encoding, request, response);
         send(response, 200, TYPES[encoding as OtlpEncoding], body, gateway.isDraining());
       },
@@ -124,7 +130,7 @@ async function take(
   if (encoding === undefined) {
     throw new Rejection('unsupported_type', `Expected content-type ${TYPES.protobuf} or ${TYPES.json}`);
   }
-  const isPacked = isGzip(request.headers['content-encoding']);
+  const packing = packingOf('content-encoding', request.headers['content-encoding']);
   using ticket = gateway.admission.enter();
   const announced = request.headers['content-length'];
   const length = announced === undefined ? undefined : Number(announced);
@@ -132,7 +138,7 @@ async function take(
   const onRoom = isAwaited ? () => response.writeContinue() : undefined;
   let body = await readBody(request, { maxBytes: gateway.maxBodyBytes, length, onRoom }, ticket);
   await ticket.turn(untilClosed(response));
-  if (isPacked) body = unpack(body, gateway.maxBodyBytes);
+  if (packing !== undefined) body = unpack(body, packing, gateway.maxBodyBytes);
   return encodeResponse(await gateway.intake.take(signal, body, encoding, ticket), encoding, signal);
 }
 
@@ -146,7 +152,7 @@ function reject(
   if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter));
   if (reason === 'wrong_method') response.setHeader('allow', 'POST');
   if (reason === 'unauthenticated') response.setHeader('www-authenticate', 'Bearer');
-  if (reason === 'unsupported_encoding') response.setHeader('accept-encoding', 'gzip');
+  if (reason === 'unsupported_encoding') response.setHeader('accept-encoding', ENCODINGS.join(', '));
   const { http, grpc } = ANSWERS[reason];
   const body = encoding === undefined ? Buffer.from(`${message}\n`) : encodeStatus(grpc, message, encoding);
   const type = encoding === undefined ? 'text/plain; charset=utf-8' : TYPES[encoding];
@@ -173,13 +179,6 @@ function encodingOf(request: IncomingMessage): OtlpEncoding | undefined {
   const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   if (type === TYPES.protobuf) return 'protobuf';
   return type === TYPES.json ? 'json' : undefined;
-}
-
-/** @throws Rejection `unsupported_encoding`. */
-function isGzip(contentEncoding: string | undefined): boolean {
-  const name = contentEncoding?.trim().toLowerCase() || 'identity';
-  if (name === 'gzip' || name === 'identity') return name === 'gzip';
-  throw new Rejection('unsupported_encoding', 'Expected content-encoding gzip, or none');
 }
 
 function isRead({ method }: IncomingMessage): boolean {

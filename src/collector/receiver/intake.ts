@@ -11,9 +11,9 @@ import {
   type ReceivedSpan,
 } from '../../otlp/index.ts';
 import { spanIdToUuid, traceIdToUuid } from '../../postgres/index.ts';
-import type { Enricher } from '../../processor/index.ts';
+import { type Enricher, innermostFirst } from '../../processor/index.ts';
 import { STEP_CHARS } from '../../signals/index.ts';
-import { readAgentSpans } from '../agents/index.ts';
+import { readAgentEvents, readAgentSpans } from '../agents/index.ts';
 import type { Ticket } from './admission.ts';
 import type { Acceptance, OtlpEncoding, OtlpSignal } from './messages.ts';
 import { Rejection } from './rejection.ts';
@@ -36,7 +36,7 @@ export interface IntakeParts {
   readonly writer: DurableSpanWriter;
   /** Called with safe spans. */
   readonly onSafe: (spans: readonly ReadableSpan[]) => void;
-  /** Called with the log records, or requests of metrics, that are not stored. */
+  /** Called with the log records, spans or requests of metrics that are not stored. */
   readonly onIgnored: (signal: OtlpSignal, count: number) => void;
   /** Called with the number of spans that start more than a day ahead: a clock is wrong. They are stored as they are. */
   readonly onAhead: (count: number) => void;
@@ -77,7 +77,8 @@ export class Intake {
     }
     const { received, logs, items } = this.#decode(signal, body, encoding);
     ticket.holds(body.length + BYTES_PER_ITEM * items, received.length + logs.length);
-    const spans = signal === 'logs' ? await this.#spansOf(logs) : received;
+    const { spans, ignored } = signal === 'logs' ? await readAgentEvents(logs) : readAgentSpans(received);
+    if (ignored > 0) this.#parts.onIgnored(signal, ignored);
     const valid = spans.filter(hasValidIds);
     await this.#enrich(valid, body.length);
     const outcome = await this.#parts.writer.write(valid);
@@ -104,19 +105,12 @@ export class Intake {
     }
   }
 
-  /** The spans that the events of coding agents become; the other records are counted. */
-  async #spansOf(logs: readonly ReceivedLog[]): Promise<readonly ReceivedSpan[]> {
-    const { spans, ignored } = await readAgentSpans(logs);
-    if (ignored > 0) this.#parts.onIgnored('logs', ignored);
-    return spans;
-  }
-
   async #enrich(spans: readonly ReadableSpan[], bytes: number): Promise<void> {
     const mayBeLong = bytes > STEP_CHARS;
     let turnEnds = performance.now() + MAX_TURN_MS;
     const { enricher } = this.#parts;
     for (const span of spans) enricher.expectReceived(span);
-    for (const span of spans) {
+    for (const span of innermostFirst(spans)) {
       const reading = mayBeLong ? enricher.readAhead(span) : undefined;
       if (reading !== undefined) await reading;
       enricher.enrichReceived(span);

@@ -218,7 +218,7 @@ function recordingSession(
         recording.listed(Array.isArray(page.tools) ? page.tools : [], cursor === undefined);
         return page;
       } catch (error) {
-        recording.failed(unavailable(server, error, link.lost(), link.stderr()).message);
+        recording.failed(unavailable(server, error, link.lost(), { stderr: link.stderr() }).message);
         throw error;
       }
     },

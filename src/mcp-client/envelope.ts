@@ -1,0 +1,148 @@
+/**
+ * The envelope of what a server sends, in one form. The schemas of the SDKs ignore an answer for one optional member that
+ * is null, and its request then waits for its timeout; here such a member counts as absent.
+ */
+import { stripVTControlCharacters } from 'node:util';
+import { isObject, type JsonObject } from '../json/index.ts';
+import type { JsonRpcMessage } from './session.ts';
+
+/** Levels of capabilities that are looked into. */
+const MAX_DEPTH = 6;
+/** Capabilities whose own members are objects too. */
+const OF_OBJECTS: ReadonlySet<string> = new Set(['experimental', 'extensions']);
+const IMPLEMENTATION_TEXTS = ['title', 'description', 'websiteUrl'];
+const NO_ANSWER = 'The server sent an answer that is neither a result nor an error of JSON-RPC.';
+const INTERNAL_ERROR = -32603;
+/** The members of a message that may be null in place of absent, and the sign of an answer to `initialize`. */
+const MAY_NEED_REPAIR =
+  /"(?:error|result|params|_meta|id|data|progressToken)"\s{0,9}:\s{0,9}null|"protocolVersion"|"supportedVersions"/;
+/** A short text is read again whatever it holds. */
+const SHORT_TEXT = 2_048;
+
+/** @returns the messages a text holds, one or those of a batch; none where it holds something else. */
+export function messagesIn(text: string): readonly JsonRpcMessage[] {
+  const value = parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+  return (Array.isArray(value) ? value : [value]).map(messageOf).filter((message) => message !== undefined);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The color of a log that the server wrote before.
+    return text.includes('\u001b[')
+      ? parse(stripVTControlCharacters(text).replaceAll('\u001b', ''))
+      : undefined;
+  }
+}
+
+/** Whether a text may hold a message that the SDKs would not read as it is. A long one is not parsed to find out. */
+export function mayNeedRepair(text: string): boolean {
+  return text.length <= SHORT_TEXT || !/^\s{0,99}\{/.test(text) || MAY_NEED_REPAIR.test(text);
+}
+
+/** A value as a message of JSON-RPC in the form that both SDKs read; undefined where it is none. */
+export function messageOf(value: unknown): JsonRpcMessage | undefined {
+  if (!isObject(value)) return undefined;
+  const { jsonrpc, method } = value;
+  if (typeof method !== 'string') return answerOf(value);
+  // Many servers log JSON to stdout, also with a `method`.
+  if (jsonrpc !== '2.0') return undefined;
+  const id = idOf(value.id);
+  return {
+    jsonrpc,
+    ...(id === undefined ? {} : { id }),
+    method,
+    ...(isObject(value.params) ? { params: withMeta(withoutNulls(value.params)) } : {}),
+  };
+}
+
+function answerOf({ jsonrpc, id: given, result, error }: JsonObject): JsonRpcMessage | undefined {
+  const id = idOf(given);
+  const isAnswer = result !== undefined || error !== undefined || jsonrpc === '2.0';
+  if (id === undefined || !isAnswer) return undefined;
+  const hasError = error !== undefined && error !== null;
+  const hasResult = result !== undefined && result !== null;
+  if (hasResult && !hasError && isObject(result)) return { jsonrpc: '2.0', id, result: resultOf(result) };
+  if (hasError && !hasResult && isObject(error)) {
+    const { code, message, data } = error;
+    if (Number.isSafeInteger(code) && typeof message === 'string') {
+      const more = data === undefined || data === null ? {} : { data };
+      return { jsonrpc: '2.0', id, error: { code: code as number, message, ...more } };
+    }
+  }
+  if (jsonrpc !== '2.0') return undefined;
+  return { jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: NO_ANSWER } };
+}
+
+function idOf(id: unknown): string | number | undefined {
+  return typeof id === 'string' || Number.isSafeInteger(id) ? (id as string | number) : undefined;
+}
+
+function resultOf(result: JsonObject): JsonObject {
+  const read = withMeta(result);
+  const isHandshake =
+    read.content === undefined &&
+    (typeof read.protocolVersion === 'string' || Array.isArray(read.supportedVersions));
+  return isHandshake ? handshakeOf(read) : read;
+}
+
+/** `_meta` is an object without nulls, or absent. */
+function withMeta(value: JsonObject): JsonObject {
+  if (value._meta === undefined) return value;
+  const { _meta: meta, ...rest } = value;
+  return isObject(meta) ? { ...rest, _meta: withoutNulls(meta) } : rest;
+}
+
+/** What a server says of itself. Nothing of it is worth losing the server. */
+function handshakeOf(result: JsonObject): JsonObject {
+  const { instructions, serverInfo, capabilities, ...rest } = withoutNulls(result);
+  return {
+    ...rest,
+    capabilities: capabilitiesIn(capabilities),
+    serverInfo: implementationOf(serverInfo),
+    ...(typeof instructions === 'string' ? { instructions } : {}),
+  };
+}
+
+function implementationOf(value: unknown): JsonObject {
+  const { name, version, icons, ...rest } = isObject(value) ? withoutNulls(value) : ({} as JsonObject);
+  const known = Object.entries(rest).filter(
+    ([key, member]) => !IMPLEMENTATION_TEXTS.includes(key) || typeof member === 'string',
+  );
+  return {
+    ...Object.fromEntries(known),
+    name: typeof name === 'string' ? name : '',
+    version: typeof version === 'string' || typeof version === 'number' ? String(version) : '',
+    ...(Array.isArray(icons) ? { icons } : {}),
+  };
+}
+
+function capabilitiesIn(value: unknown): JsonObject {
+  if (!isObject(value)) return {};
+  const found = objectsIn(value);
+  for (const name of OF_OBJECTS) {
+    const inner = found[name];
+    if (isObject(inner)) found[name] = objectsIn(inner);
+  }
+  return found;
+}
+
+/** The members that are objects, without nulls in them; `true` in place of one says that it is there. */
+function objectsIn(value: JsonObject): Record<string, unknown> {
+  const members = Object.entries(value).flatMap(([name, member]): [string, unknown][] => {
+    if (member === true) return [[name, {}]];
+    return isObject(member) ? [[name, withoutNulls(member, MAX_DEPTH)]] : [];
+  });
+  return Object.fromEntries(members);
+}
+
+function withoutNulls(value: JsonObject, depth = 1): JsonObject {
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== null)
+    .map(([name, member]) => [
+      name,
+      depth > 1 && isObject(member) ? withoutNulls(member, depth - 1) : member,
+    ]);
+  return Object.fromEntries(members) as JsonObject;
+}

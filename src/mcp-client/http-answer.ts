@@ -1,0 +1,168 @@
+/** What a server answered to a POST: a message for the request is its answer, whatever the HTTP status. */
+import { messagesIn } from './envelope.ts';
+import { nothingThere, SessionExpired, unauthorized } from './http-refusal.ts';
+import type { JsonRpcId, JsonRpcMessage } from './session.ts';
+
+/** What was posted, as far as it matters here. Without an id it is a notification or an answer of ours. */
+interface Posted {
+  readonly id?: JsonRpcId | undefined;
+  readonly method?: string | undefined;
+}
+
+/** A response that was looked into, or the error to raise in its place. */
+interface ReadResponse {
+  readonly response: Response;
+  readonly error?: Error;
+}
+
+/** How the SDKs begin and end a request; another form is parsed. */
+const BEGINNING = /^\{"method":"([\w/-]{1,100})"/;
+const END = /"jsonrpc":"2\.0","id":(\d{1,15})\}$/;
+const ENDS_CHARS = 200;
+
+/**
+ * Reads the response to a POST of our own client. An answer in the body is passed on as one, under status 200 and as
+ * JSON. Everything else is an error that says what came instead.
+ */
+export async function readPostResponse(
+  response: Response,
+  init: RequestInit | undefined,
+): Promise<ReadResponse> {
+  const posted = init?.method === 'POST' ? postedIn(init.body) : undefined;
+  if (posted === undefined || isStream(response)) return { response };
+  if (posted.method === undefined || posted.id === undefined) return await readReceipt(response, init);
+  // The answer comes on the stream that a GET opened.
+  if (response.status === 202) return { response };
+  const { method } = posted;
+  const text = await response.text();
+  const messages = messagesIn(text);
+  const answer = messages.find((message) => message.method === undefined && message.id === posted.id);
+  if (method === 'initialize' || method === 'server/discover')
+    return readHandshake(new Response(text, response), method, answer && messages);
+  const lost = lostSession(response, init, answer, text);
+  if (lost !== undefined) return { response, error: lost };
+  if (answer !== undefined) return { response: asJson(response, messages) };
+  return { response, error: unanswered(response, text) };
+}
+
+/** As {@link readPostResponse}, for a transport whose owner handles every other response. */
+export async function passAnswerOn(response: Response, init: RequestInit | undefined): Promise<Response> {
+  const { status } = response;
+  const posted = init?.method === 'POST' ? postedIn(init.body) : undefined;
+  const isTheirs = status === 202 || status === 401 || status === 403 || isStream(response);
+  if (posted?.id === undefined || posted.method === undefined || isTheirs) return response;
+  const text = await response.text();
+  const messages = messagesIn(text);
+  const isAnswered = messages.some((message) => message.method === undefined && message.id === posted.id);
+  return isAnswered ? asJson(response, messages) : new Response(text, response);
+}
+
+function postedIn(body: unknown): Posted | undefined {
+  if (typeof body !== 'string') return undefined;
+  const method = BEGINNING.exec(body.slice(0, ENDS_CHARS))?.[1];
+  const id = END.exec(body.slice(-ENDS_CHARS))?.[1];
+  if (method !== undefined && id !== undefined) return { id: Number(id), method };
+  const messages = messagesIn(body);
+  return messages.length === 1 ? messages[0] : undefined;
+}
+
+function isStream({ ok, headers }: Response): boolean {
+  return ok && headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') === true;
+}
+
+/** A notification, or an answer of ours. Some servers refuse those they do not know; nothing waits for an answer. */
+async function readReceipt(response: Response, init: RequestInit | undefined): Promise<ReadResponse> {
+  if (response.ok) return { response };
+  const { status } = response;
+  if (status === 401 || status === 403) return { response, error: unauthorized(response) };
+  const lost = lostSession(response, init, undefined, await response.text());
+  return lost === undefined ? { response: new Response(null, { status: 202 }) } : { response, error: lost };
+}
+
+function readHandshake(
+  response: Response,
+  method: string,
+  messages: readonly JsonRpcMessage[] | undefined,
+): ReadResponse {
+  const { status } = response;
+  if (status === 401 || status === 403) return { response, error: unauthorized(response) };
+  // To the probe of the newer protocol the status of a refusal says more than its message.
+  if (messages !== undefined && (response.ok || method === 'initialize'))
+    return { response: asJson(response, messages) };
+  return status === 404 || status === 405 ? { response, error: nothingThere(status) } : { response };
+}
+
+function asJson(response: Response, messages: readonly JsonRpcMessage[]): Response {
+  const headers = new Headers(response.headers);
+  for (const name of ['content-length', 'content-encoding']) headers.delete(name);
+  headers.set('content-type', 'application/json');
+  const read = messages.length === 1 ? messages[0] : messages;
+  // What was parsed is not parsed again.
+  return Object.defineProperties(new Response(null, { status: 200, headers }), {
+    json: { value: async () => read },
+    text: { value: async () => JSON.stringify(read) },
+  });
+}
+
+/** Codes with which servers say that a session is over. */
+const SESSION_CODES: ReadonlySet<number> = new Set([-32_000, -32_001, -32_600]);
+/** A longer text is about something else. */
+const MAX_SESSION_TEXT = 300;
+const LOST = '(?:not found|expired|invalid|unknown|terminated|gone|closed|ended|does not exist|no longer)';
+const SAYS_LOST = new RegExp(
+  `\\b(?:session|session ?id)["']?:? (?:(?:is|has|was|been|already|not) ){0,3}${LOST}`,
+  'i',
+);
+const SAYS_UNKNOWN =
+  /\b(?:no valid|no such|invalid|unknown|expired|missing|could not find|no transport found for) (?:or [a-z]{1,20} )?(?:mcp[- ])?session(?: ?id)?\b/i;
+const SAYS_NEW =
+  /(?:server|session) (?:is )?not (?:yet )?initiali[sz]ed|\bsession[- ]id (?:header )?(?:is )?(?:required|missing)/i;
+
+/** The error for a response which says that the server does not know the session, so that the request never ran. */
+function lostSession(
+  { status, ok }: Response,
+  init: RequestInit | undefined,
+  answer: JsonRpcMessage | undefined,
+  text: string,
+): SessionExpired | undefined {
+  const hasSession = new Headers(init?.headers).has('mcp-session-id');
+  if (answer === undefined) {
+    const isGone = hasSession && (status === 404 || status === 410);
+    return isGone || (!ok && isAboutSession(text)) ? expired(status, text) : undefined;
+  }
+  const { error } = answer;
+  if (error === undefined || !hasSession || !SESSION_CODES.has(error.code)) return undefined;
+  // A tool may have sessions of its own, and says so under status 200 too: only the code of the SDKs counts there.
+  if (ok && error.code !== -32_001) return undefined;
+  return isAboutSession(error.message) ? expired(status, error.message) : undefined;
+}
+
+function isAboutSession(text: string): boolean {
+  const isShort = text.length <= MAX_SESSION_TEXT;
+  return isShort && (SAYS_LOST.test(text) || SAYS_UNKNOWN.test(text) || SAYS_NEW.test(text));
+}
+
+function expired(status: number, text: string): SessionExpired {
+  return new SessionExpired(`the server has ended the session, ${statusAndText(status, text)}`);
+}
+
+function unanswered(response: Response, text: string): Error {
+  const { status, ok } = response;
+  if (status === 401 || status === 403) return unauthorized(response);
+  return new Error(
+    ok
+      ? `the server sent no answer to this request, ${statusAndText(status, text)}`
+      : `the server refused the request, ${statusAndText(status, text)}`,
+  );
+}
+
+const MAX_READ = 4_000;
+const MAX_QUOTED = 200;
+
+/** The status, and the beginning of what a body says: of a page its title. */
+function statusAndText(status: number, body: string): string {
+  const head = body.slice(0, MAX_READ);
+  const title = /<title>([^<]{1,200})/i.exec(head)?.[1];
+  const text = (title ?? head.replace(/<[^<>]{0,200}>/g, ' ')).replace(/\s+/g, ' ').trim();
+  return `HTTP ${status}${text === '' ? '' : `: ${text.slice(0, MAX_QUOTED)}`}`;
+}

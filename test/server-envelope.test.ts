@@ -1,0 +1,144 @@
+/** What servers send is read in the form of the SDKs, whatever they leave null, and whatever HTTP says around it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { messagesIn } from '../src/mcp-client/envelope.ts';
+import { readPostResponse } from '../src/mcp-client/http-answer.ts';
+import { SessionExpired } from '../src/mcp-client/http-refusal.ts';
+import { boundMessages } from '../src/mcp-client/response-body.ts';
+
+const RESULT = {
+  content: [{ type: 'text', text: 'fine', annotations: null }],
+  structuredContent: { a: null },
+};
+const answer = (more: object) => JSON.stringify({ jsonrpc: '2.0', id: 7, ...more });
+
+test('an optional member of the envelope that is null counts as absent, and the result stays as it is', () => {
+  const whole = [{ jsonrpc: '2.0', id: 7, result: RESULT }];
+  for (const text of [
+    answer({ result: RESULT }),
+    answer({ result: RESULT, error: null }),
+    answer({ result: { ...RESULT, _meta: null } }),
+    `\ufeff${answer({ result: RESULT })}`,
+    `\u001b[32m${answer({ result: RESULT })}\u001b[0m`,
+    JSON.stringify([{ id: 7, result: RESULT }]),
+  ])
+    assert.deepEqual(messagesIn(text), whole, text);
+  const meta = { progressToken: null, own: { x: null } };
+  const [{ result } = { result: undefined }] = messagesIn(answer({ result: { content: [], _meta: meta } }));
+  assert.deepEqual(result, { content: [], _meta: { own: { x: null } } });
+  const error = { code: -32000, message: 'no such row' };
+  assert.deepEqual(messagesIn(answer({ result: null, error: { ...error, data: null } })), [
+    { jsonrpc: '2.0', id: 7, error },
+  ]);
+  assert.deepEqual(
+    messagesIn('{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1,"total":null}}'),
+    [{ jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1 } }],
+  );
+  for (const log of ['{"level":30,"id":7}', '{"method":"GET","id":7}', '[1,"x",null]', 'null', 'ready', '[['])
+    assert.deepEqual(messagesIn(log), [], log);
+  assert.equal(messagesIn(answer({ result: 'text' }))[0]?.error?.code, -32603);
+});
+
+test('what a server says of itself in a handshake is read as far as it can be', () => {
+  const handshake = (more: object) => {
+    const [message] = messagesIn(answer({ result: { protocolVersion: '2025-06-18', ...more } }));
+    return message?.result;
+  };
+  assert.deepEqual(
+    handshake({
+      capabilities: {
+        tools: { listChanged: null },
+        prompts: null,
+        resources: true,
+        experimental: { a: null, b: {} },
+      },
+      serverInfo: { name: 's', title: null, version: 2, icons: null },
+      instructions: null,
+    }),
+    {
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: {}, resources: {}, experimental: { b: {} } },
+      serverInfo: { name: 's', version: '2' },
+    },
+  );
+  assert.deepEqual(handshake({}), {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    serverInfo: { name: '', version: '' },
+  });
+});
+
+/** How a response to a call of a session is read: the message that is passed on, or the error. */
+async function read(status: number, body: string, method = 'tools/call', session = 's') {
+  const posted = JSON.stringify({ method, params: {}, jsonrpc: '2.0', id: 7 });
+  const headers = session === '' ? {} : { 'mcp-session-id': session };
+  const response = new Response(status === 204 ? null : body, { status });
+  const found = await readPostResponse(response, { method: 'POST', body: posted, headers });
+  return found.error ?? ((await found.response.json()) as { result?: unknown; error?: { message: string } });
+}
+
+test('a message for the request is its answer under any status; anything else is an error that says what came', async () => {
+  const refusal = { code: -32602, message: 'argument session is required' };
+  for (const status of [200, 400, 401, 403, 404, 410, 422, 500, 503])
+    assert.deepEqual(await read(status, answer({ error: refusal })), JSON.parse(answer({ error: refusal })));
+  assert.deepEqual(await read(500, answer({ result: {}, error: null })), JSON.parse(answer({ result: {} })));
+  for (const [status, body, says] of [
+    [502, `<html><title>502 Bad Gateway</title>${'<p>x</p>'.repeat(1_000)}`, /HTTP 502: 502 Bad Gateway$/],
+    [429, 'slow down', /refused the request, HTTP 429: slow down$/],
+    [200, answer({ id: 8, result: {} }), /no answer to this request, HTTP 200/],
+    [204, '', /no answer to this request, HTTP 204$/],
+    [401, '{}', /wants other credentials/],
+  ] as const) {
+    const error = await read(status, body);
+    assert.ok(error instanceof Error && !(error instanceof SessionExpired), body);
+    assert.match(error.message, says);
+  }
+});
+
+test('a session is over in each form in which servers say so, and in no other', async () => {
+  const said = (id: unknown, code: number, message: string) =>
+    JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } });
+  for (const [status, body] of [
+    [404, 'Not Found'],
+    [410, '{"error":"session gone"}'],
+    [400, said(null, -32000, 'Bad Request: No valid session ID provided')],
+    [400, said('server-error', -32600, 'Bad Request: Missing session ID')],
+    [404, said(7, -32001, 'Session not found')],
+    [200, said(7, -32001, 'Session not found')],
+    [400, said(null, -32000, 'Bad Request: Server not initialized')],
+    [400, 'Invalid session ID'],
+    [401, '{"error":"Session expired"}'],
+    [500, '{"error":"Session not found"}'],
+    [400, 'No transport found for sessionId'],
+  ] as const)
+    assert.ok((await read(status, body)) instanceof SessionExpired, `${status} ${body}`);
+  for (const [status, body] of [
+    [200, said(7, -32602, 'Session not found')],
+    [200, said(7, -32000, 'browser session closed')],
+    [400, said(7, -32602, 'argument session_name is required')],
+    [400, 'session_name is required'],
+    [500, 'Traceback: sqlalchemy.orm.session.Session.commit failed'],
+  ] as const)
+    assert.ok(!((await read(status, body)) instanceof SessionExpired), `${status} ${body}`);
+  assert.ok(!((await read(404, 'Not Found', 'tools/call', '')) instanceof SessionExpired));
+  assert.match(String(await read(404, 'Not Found', 'initialize', '')), /no MCP server at this address/);
+});
+
+test('the messages of an event stream are read in the same form, in whatever pieces they come', async () => {
+  const event = `id: 1\nevent: message\ndata: ${answer({ result: { ...RESULT, _meta: null } })}\n\n`;
+  const text = `: hi\n\ndata:\n\n${event}event: message\r\ndata: ${answer({ result: RESULT, error: null })}`;
+  const plain = answer({ result: RESULT });
+  const wanted = `: hi\n\ndata:\n\nid: 1\nevent: message\ndata: ${plain}\n\nevent: message\ndata: ${plain}\n\n`;
+  for (const size of [1, 7, 64, text.length]) {
+    const bytes = Buffer.from(text);
+    const body = new ReadableStream({
+      start(controller) {
+        for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.subarray(at, at + size));
+        controller.close();
+      },
+    });
+    const response = new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    const bounded = boundMessages(response, 'POST', { limits: {}, onExceeded: assert.fail });
+    assert.equal(await bounded.text(), wanted, `pieces of ${size}`);
+  }
+});
