@@ -32,6 +32,8 @@ export {
 export {
   AnthropicInstrumentation,
   type AnthropicInstrumentationConfig,
+  BedrockInstrumentation,
+  type BedrockInstrumentationConfig,
   FrameworkInstrumentation,
   type FrameworkInstrumentationConfig,
   GoogleGenAIInstrumentation,

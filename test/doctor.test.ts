@@ -44,7 +44,9 @@ test('this package has nothing wrong, and says what would be hooked', async () =
   const diagnosis = JSON.parse(printed) as Diagnosis;
   assert.deepEqual(diagnosis.problems, []);
   assert.equal(code, 0);
-  for (const { name, state } of diagnosis.modules) assert.equal(state, 'hooked', name);
+  // The client of AWS is installed where the long tests need it.
+  const state = (name: string) => (name.startsWith('@aws-sdk/') ? 'not installed' : 'hooked');
+  for (const { name, state: found } of diagnosis.modules) assert.equal(found, state(name), name);
 });
 
 test('an SDK of a version we do not know is a problem, and exit code 1', async () => {

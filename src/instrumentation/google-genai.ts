@@ -8,14 +8,16 @@ import {
   listAt,
   numberAt,
   objectAt,
+  objectOf,
   stringAt,
   stringsAt,
   sumOf,
 } from '../json/index.ts';
 import { readUsageObject } from '../signals/index.ts';
-import { geminiContent } from '../wire/index.ts';
+import { geminiContent, geminiInteractions } from '../wire/index.ts';
 import {
   AnswerReader,
+  type Background,
   type CallDescription,
   ModelInstrumentation,
   type ModelInstrumentationConfig,
@@ -36,7 +38,8 @@ export const GOOGLE_GENAI_VERSIONS = '>=1.0.0 <4';
 const MODULE = '@google/genai';
 
 /**
- * Traces `@google/genai`: `generateContent`, `generateContentStream`, chats and `embedContent`.
+ * Traces `@google/genai`: `generateContent`, `generateContentStream`, chats, `embedContent` and interactions. An
+ * interaction made in the background is one call, from `create` until it is retrieved.
  *
  * The public methods are made anew for each client and may call the model several times (automatic function calling,
  * continuation). What is observed is the method below them on `Models.prototype`, one span for each request.
@@ -73,7 +76,76 @@ const POINTS: readonly PatchPoint[] = [
   // One of the two, by version; since 1.30 or so `embedContent` is a field of each client.
   { ...point('embedContentInternal', 'embed'), optional: true },
   { ...point('embedContent', 'embed'), optional: true },
+  interactions('create'),
+  ...['get', 'cancel'].map(
+    (method): PatchPoint => ({
+      ...interactions(method),
+      describe: (self, [, params]) =>
+        describeInteraction(self, { stream: objectOf(params).stream, background: true }),
+      retrieves: ([id]) => id,
+    }),
+  ),
 ];
+
+/** A method of the class behind `interactions`, which is not exported. */
+function interactions(method: string): PatchPoint {
+  return {
+    path: ['GoogleGenAI'],
+    getter: 'interactions',
+    method,
+    optional: true,
+    describe: (self, [params]) => describeInteraction(self, params),
+    observe: (result, call) => observeApiPromise(result, call),
+  };
+}
+
+function describeInteraction(self: InteractionsModule, params: unknown): CallDescription | undefined {
+  if (!isObject(params)) return undefined;
+  const client = self.parentClient ?? self._client?.clientAdapter;
+  return {
+    operation: semconv.GEN_AI_OPERATION_NAME_VALUE_GENERATE_CONTENT,
+    provider: client?.isVertexAI?.() === true ? 'gcp.vertex_ai' : 'gcp.gemini',
+    model: modelName(params),
+    server: serverAddress(self.parentClient?.getBaseUrl?.() ?? self._client?.baseURL),
+    stream: params.stream === true,
+    request: params,
+    as: INTERACTIONS,
+    reader: new AnswerReader(geminiInteractions),
+    background: params.background === true ? BACKGROUND : undefined,
+  };
+}
+
+const INTERACTIONS: RequestReader = {
+  attributes: (params) => {
+    const config = objectAt(params, 'generation_config');
+    return present({
+      [semconv.ATTR_GEN_AI_AGENT_NAME]: stringAt(params, 'agent'),
+      [semconv.ATTR_GEN_AI_REQUEST_TEMPERATURE]: numberAt(config, 'temperature'),
+      [semconv.ATTR_GEN_AI_REQUEST_TOP_P]: numberAt(config, 'top_p'),
+      [semconv.ATTR_GEN_AI_REQUEST_SEED]: numberAt(config, 'seed'),
+      [semconv.ATTR_GEN_AI_REQUEST_MAX_TOKENS]: numberAt(config, 'max_output_tokens'),
+      [semconv.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES]: stringsAt(config, 'stop_sequences'),
+      [semconv.ATTR_GEN_AI_REQUEST_STREAM]: params.stream === true ? true : undefined,
+    });
+  },
+  messages: parseRequest,
+  tools: (params) => params.tools,
+  isTextAlone: (params) => holdsTextAlone(params.input),
+  continues: (params) => params.previous_interaction_id !== undefined,
+  speaks: true,
+  saysEnd: () => true,
+  errorCode,
+  canWait: true,
+};
+
+const BACKGROUND: Background = {
+  pendingId: (value) => {
+    const status = stringAt(value, 'status');
+    return status === 'queued' || status === 'in_progress' ? stringAt(value, 'id') : undefined;
+  },
+  // An interaction does not tell how it was made.
+  isOwn: () => false,
+};
 
 function point(method: string, call: Call): PatchPoint {
   return {
@@ -197,10 +269,20 @@ class EmbeddingsReader implements ResponseReader {
   }
 }
 
+interface ApiClient {
+  isVertexAI?(): boolean;
+  getBaseUrl?(): string;
+}
+
 /** The part of the SDK's `Models` that is read. */
 interface ModelsModule {
-  readonly apiClient?: {
-    isVertexAI?(): boolean;
-    getBaseUrl?(): string;
-  };
+  readonly apiClient?: ApiClient;
+}
+
+/** The part of what `interactions` gives that is read. */
+interface InteractionsModule {
+  /** Since 2.0. */
+  readonly parentClient?: ApiClient;
+  /** Before. */
+  readonly _client?: { readonly baseURL?: unknown; readonly clientAdapter?: ApiClient };
 }

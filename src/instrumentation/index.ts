@@ -5,6 +5,7 @@
 import type { Instrumentation } from '@opentelemetry/instrumentation';
 import { checkOptions, either, exactly, kinds, type OptionKinds } from '../base/index.ts';
 import { AnthropicInstrumentation, type AnthropicInstrumentationConfig } from './anthropic/index.ts';
+import { BedrockInstrumentation, type BedrockInstrumentationConfig } from './bedrock.ts';
 import { FrameworkInstrumentation, type FrameworkInstrumentationConfig } from './frameworks/index.ts';
 import { GoogleGenAIInstrumentation, type GoogleGenAIInstrumentationConfig } from './google-genai.ts';
 import { McpInstrumentation, type McpInstrumentationConfig } from './mcp/index.ts';
@@ -15,6 +16,7 @@ export {
   AnthropicInstrumentation,
   type AnthropicInstrumentationConfig,
 } from './anthropic/index.ts';
+export { BEDROCK_VERSIONS, BedrockInstrumentation, type BedrockInstrumentationConfig } from './bedrock.ts';
 export {
   FRAMEWORK_VERSIONS,
   FrameworkInstrumentation,
@@ -47,6 +49,7 @@ export interface ObservatoryInstrumentationsConfig {
   readonly openai?: OpenAIInstrumentationConfig | false | undefined;
   readonly anthropic?: AnthropicInstrumentationConfig | false | undefined;
   readonly googleGenAI?: GoogleGenAIInstrumentationConfig | false | undefined;
+  readonly bedrock?: BedrockInstrumentationConfig | false | undefined;
   readonly frameworks?: FrameworkInstrumentationConfig | false | undefined;
 }
 
@@ -57,12 +60,13 @@ const CONFIG: OptionKinds<ObservatoryInstrumentationsConfig> = {
   openai: ONE,
   anthropic: ONE,
   googleGenAI: ONE,
+  bedrock: ONE,
   frameworks: ONE,
 };
 
 /**
- * The instrumentations of this package: MCP, OpenAI, Anthropic, Google Gen AI and agent frameworks, for `registerInstrumentations`, for
- * `NodeSDK`, or for their own effect, since each hooks its module as soon as it is made.
+ * The instrumentations of this package: MCP, OpenAI, Anthropic, Google Gen AI, Amazon Bedrock and agent frameworks, for
+ * `registerInstrumentations`, for `NodeSDK`, or for their own effect, since each hooks its module as soon as it is made.
  */
 export function getObservatoryInstrumentations(
   config: ObservatoryInstrumentationsConfig = {},
@@ -79,6 +83,8 @@ export function getObservatoryInstrumentations(
   if (config.googleGenAI !== false) {
     instrumentations.push(new GoogleGenAIInstrumentation({ ...shared, ...config.googleGenAI }));
   }
+  if (config.bedrock !== false)
+    instrumentations.push(new BedrockInstrumentation({ ...shared, ...config.bedrock }));
   if (config.frameworks !== false) {
     instrumentations.push(new FrameworkInstrumentation({ ...shared, ...config.frameworks }));
   }

@@ -3,9 +3,10 @@ import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentat
 import { semconv } from '../base/index.ts';
 import { holdsTextAlone, parseRequest, present } from '../interaction/index.ts';
 import { isObject, type JsonObject, listAt, numberAt, objectAt, stringAt, stringsAt } from '../json/index.ts';
-import { type Answer, openAiChat, openAiResponses, type WireApi } from '../wire/index.ts';
+import { type Answer, type AnswerApi, openAiChat, openAiMedia, openAiResponses } from '../wire/index.ts';
 import {
   AnswerReader,
+  type Background,
   beforeMethod,
   type CallDescription,
   guard,
@@ -27,8 +28,9 @@ export interface OpenAIInstrumentationConfig extends ModelInstrumentationConfig 
 export const OPENAI_VERSIONS = '>=4.19.0 <8';
 
 /**
- * Traces the `openai` package: chat completions, responses, embeddings and legacy completions, plain and streamed, and
- * the helpers that go through them (`parse`, `stream`, `runTools`).
+ * Traces the `openai` package: chat completions, responses and their compaction, embeddings, legacy completions, images,
+ * transcriptions, translations and speech, plain and streamed, and the helpers that go through them (`parse`, `stream`,
+ * `runTools`). A response made in the background is one call, from `create` until it is retrieved.
  */
 export class OpenAIInstrumentation extends ModelInstrumentation<OpenAIInstrumentationConfig> {
   constructor(config: OpenAIInstrumentationConfig = {}) {
@@ -58,7 +60,7 @@ function patch(exports: unknown, patchPoints: (points: readonly PatchPoint[]) =>
 
 interface TracedApi {
   readonly operation: string;
-  readonly wire: WireApi;
+  readonly wire: AnswerApi;
   readonly as: RequestReader;
 }
 
@@ -92,15 +94,27 @@ const COMPLETIONS = api(semconv.GEN_AI_OPERATION_NAME_VALUE_TEXT_COMPLETION, ope
   saysEnd: false,
 });
 
+/** Of an image, of speech or of a transcript; the request may hold files. */
+function media(outputType: string): TracedApi {
+  return api(semconv.GEN_AI_OPERATION_NAME_VALUE_GENERATE_CONTENT, openAiMedia, {
+    speaks: false,
+    saysEnd: true,
+    says: true,
+    attributes: () => ({ [semconv.ATTR_GEN_AI_OUTPUT_TYPE]: outputType }),
+  });
+}
+
 interface ApiTraits {
   readonly type?: 'chat_completions' | 'responses';
   readonly speaks: boolean;
   readonly saysEnd: boolean;
+  /** Whether the request holds a text. @defaultValue `speaks` */
+  readonly says?: boolean;
   readonly attributes?: (body: JsonObject) => Record<string, Attributes[string]>;
 }
 
-function api(operation: string, wire: WireApi, traits: ApiTraits): TracedApi {
-  const { type, speaks, saysEnd, attributes } = traits;
+function api(operation: string, wire: AnswerApi, traits: ApiTraits): TracedApi {
+  const { type, speaks, saysEnd, says = speaks, attributes } = traits;
   return {
     operation,
     wire,
@@ -109,7 +123,7 @@ function api(operation: string, wire: WireApi, traits: ApiTraits): TracedApi {
         const found = requestAttributes(body, type);
         return attributes === undefined ? found : { ...found, ...present(attributes(body)) };
       },
-      messages: (body) => (speaks ? parseRequest(body) : []),
+      messages: (body) => (says ? parseRequest(body) : []),
       tools: (body) => body.tools ?? body.functions,
       isTextAlone: (body) => holdsTextAlone(body.messages ?? body.input),
       continues: (body) => body.previous_response_id !== undefined || body.conversation !== undefined,
@@ -128,16 +142,48 @@ const POINTS: readonly PatchPoint[] = [
   { ...point(['OpenAI', 'Beta', 'Responses'], RESPONSES), optional: true },
   point(['OpenAI', 'Embeddings'], EMBEDDINGS),
   point(['OpenAI', 'Completions'], COMPLETIONS),
+  later(['OpenAI', 'Responses'], RESPONSES, 'compact'),
+  later(['OpenAI', 'Images'], media('image'), 'generate'),
+  later(['OpenAI', 'Images'], media('image'), 'edit'),
+  later(['OpenAI', 'Images'], media('image'), 'createVariation'),
+  later(['OpenAI', 'Audio', 'Transcriptions'], media('text')),
+  later(['OpenAI', 'Audio', 'Translations'], media('text')),
+  later(['OpenAI', 'Audio', 'Speech'], media('speech')),
+  retrieval('retrieve'),
+  retrieval('cancel'),
 ];
 
-function point(path: readonly string[], api: TracedApi): PatchPoint {
+function point(path: readonly string[], api: TracedApi, method = 'create'): PatchPoint {
   return {
     path,
-    method: 'create',
+    method,
     describe: (self, args) => describe(self, args[0], api),
     observe: (result, call) => observeApiPromise(result, call),
   };
 }
+
+/** A method that not every supported version has. */
+function later(path: readonly string[], api: TracedApi, method?: string): PatchPoint {
+  return { ...point(path, api, method), optional: true };
+}
+
+/** A method that gives a response which is, or was, made in the background. */
+function retrieval(method: string): PatchPoint {
+  return {
+    ...later(['OpenAI', 'Responses'], RESPONSES, method),
+    describe: (self, [, query]) =>
+      describe(self, { stream: isObject(query) && query.stream === true, background: true }, RESPONSES),
+    retrieves: ([id]) => id,
+  };
+}
+
+const BACKGROUND: Background = {
+  pendingId: (value) => {
+    const status = stringAt(value, 'status');
+    return status === 'queued' || status === 'in_progress' ? stringAt(value, 'id') : undefined;
+  },
+  isOwn: (value) => isObject(value) && value.background === true,
+};
 
 function describe(self: ApiResource, body: unknown, api: TracedApi): CallDescription | undefined {
   if (!isObject(body)) return undefined;
@@ -151,6 +197,7 @@ function describe(self: ApiResource, body: unknown, api: TracedApi): CallDescrip
     request: body,
     as: api.as,
     reader: new AnswerReader(api.wire, responseAttributes),
+    background: api === RESPONSES && body.background === true ? BACKGROUND : undefined,
   };
 }
 

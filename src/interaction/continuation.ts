@@ -33,7 +33,7 @@ export function keptAnswer(id: string): string {
 }
 
 export function readContinuation(request: unknown): Continuation {
-  const previous = stringAt(request, 'previous_response_id');
+  const previous = stringAt(request, 'previous_response_id') ?? stringAt(request, 'previous_interaction_id');
   const kept = [previous === undefined ? undefined : keptAnswer(previous), keptConversation(request)];
   return { kept: kept.filter((name) => name !== undefined), answered: answeredLast(historyOf(request)) };
 }
@@ -59,15 +59,19 @@ function answeredIn(message: unknown): string[] {
     const found =
       stringAt(part, 'type') === 'tool_result'
         ? stringAt(part, 'tool_use_id')
-        : (stringAt(answer, 'id') ?? stringAt(answer, 'name'));
+        : (stringAt(objectAt(part, 'toolResult'), 'toolUseId') ??
+          stringAt(answer, 'id') ??
+          stringAt(answer, 'name'));
     if (found !== undefined) ids.push(found);
   }
   return ids;
 }
 
-/** Items of the Responses API: `function_call_output`, `custom_tool_call_output`, ... */
+/** Items of the Responses API: `function_call_output`, `custom_tool_call_output`, ...; of interactions: `function_result`. */
 function outputOf(item: unknown): string | undefined {
-  return stringAt(item, 'type')?.endsWith('_call_output') === true ? stringAt(item, 'call_id') : undefined;
+  const type = stringAt(item, 'type');
+  const isOutput = type?.endsWith('_call_output') === true || type === 'function_result';
+  return isOutput ? stringAt(item, 'call_id') : undefined;
 }
 
 /**

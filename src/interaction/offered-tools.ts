@@ -18,7 +18,7 @@ export const MAX_OFFERED_TOOLS = 2_048;
 const MAX_NAME = 200;
 
 /**
- * Reads a list of tools: OpenAI's chat and responses APIs, Anthropic, Gemini, MCP, `gen_ai.tool.definitions` as a JSON
+ * Reads a list of tools: OpenAI's chat and responses APIs, Anthropic, Gemini, Bedrock, MCP, `gen_ai.tool.definitions` as a JSON
  * text or a value. Tools that the model is not shown before it searches for them are left out.
  */
 export function readOfferedTools(tools: unknown): readonly ToolOffer[] {
@@ -37,14 +37,16 @@ export function readOfferedTools(tools: unknown): readonly ToolOffer[] {
 }
 
 function readTool(source: JsonObject): ToolOffer {
-  const given = isObject(source.function) ? source.function : source;
+  const given = [source.function, source.toolSpec].find(isObject) ?? source;
   const name = stringAt(given, 'name');
   const schema = SCHEMAS.map((key) => given[key]).find((value) => value !== undefined && value !== null);
   const description = stringAt(given, 'description');
   if (name === undefined || (schema === undefined && description === undefined)) {
     return { source, name: (name ?? stringAt(source, 'type') ?? firstKey(source)).slice(0, MAX_NAME) };
   }
-  const plain = isObject(schema) && isObject(schema.jsonSchema) ? schema.jsonSchema : schema;
+  // The AI SDK's and Bedrock's wrappers.
+  const inner = isObject(schema) ? (given === source.toolSpec ? schema.json : schema.jsonSchema) : undefined;
+  const plain = isObject(inner) ? inner : schema;
   const definition = { name: name.slice(0, MAX_NAME), description: description ?? '', schema: plain };
   return { source, name: definition.name, definition };
 }

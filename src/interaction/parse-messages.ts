@@ -1,6 +1,7 @@
 /**
  * Converts the wire formats of providers and dialects to {@link Message}: OpenAI Chat and Responses, Anthropic
- * Messages, Gemini contents, LangChain, the AI SDK, and the semantic conventions' own `{role, parts}`. Unknown items are skipped;
+ * Messages, Gemini contents and interactions, Bedrock's Converse, LangChain, the AI SDK, and the semantic conventions' own
+ * `{role, parts}`. Unknown items are skipped;
  * nothing throws.
  */
 import {
@@ -29,7 +30,7 @@ export function parseMessages(value: unknown, role: MessageRole = 'user'): Messa
 
 /**
  * Reads the messages of a whole request, its separate system text first: `{system | instructions |
- * systemInstruction, messages | contents | input | prompt}`. A list or text is read as {@link parseMessages} does.
+ * systemInstruction | system_instruction, messages | contents | input | prompt}`. A list or text is read as {@link parseMessages} does.
  */
 export function parseRequest(request: unknown): Message[] {
   if (!isObject(request) || typeof request.role === 'string' || isObject(request.kwargs)) {
@@ -37,7 +38,11 @@ export function parseRequest(request: unknown): Message[] {
   }
   const config = isObject(request.config) ? request.config : undefined;
   const system =
-    request.system ?? request.instructions ?? request.systemInstruction ?? config?.systemInstruction;
+    request.system ??
+    request.instructions ??
+    request.systemInstruction ??
+    request.system_instruction ??
+    config?.systemInstruction;
   const messages = request.messages ?? request.contents ?? request.input ?? request.prompt;
   return [...parseInstructions(system), ...(messages === undefined ? [] : parseMessages(messages))];
 }
@@ -98,7 +103,7 @@ function withoutClass(item: JsonObject): JsonObject {
   return { ...inner, type: undefined, role: name };
 }
 
-/** Items of OpenAI's Responses API with a type instead of a role. */
+/** Items of OpenAI's Responses API and of Gemini's interactions with a type instead of a role. */
 function parseResponsesItem(item: JsonObject): Message | undefined {
   switch (item.type) {
     case 'function_call':
@@ -111,6 +116,12 @@ function parseResponsesItem(item: JsonObject): Message | undefined {
     case 'reasoning':
       // Of the conventions' own part, which has the same type, `content` is text.
       return Array.isArray(item.summary) ? { role: 'assistant', parts: parseReasoning(item) } : undefined;
+    case 'model_output':
+      return { role: 'assistant', parts: parseParts(item.content) };
+    case 'function_result': {
+      const result = parsePart(item);
+      return { role: 'tool', parts: result === undefined ? [] : [result] };
+    }
     case 'function_call_output':
     case 'custom_tool_call_output':
     case 'local_shell_call_output':

@@ -3,10 +3,12 @@ import {
   firstText,
   isObject,
   type JsonObject,
+  listOf,
   objectOf,
   parseContainer,
   parseContainerOrKeep,
   textOf,
+  toJsonText,
 } from '../json/index.ts';
 import type { MessagePart } from './messages.ts';
 
@@ -53,7 +55,12 @@ export function parsePart(item: unknown): MessagePart | undefined {
     case 'custom_tool_call':
     case 'mcp_call':
     case 'functionCall':
+    case 'toolUse':
       return parseToolCall(item);
+    case 'reasoningContent': {
+      const { reasoningText } = objectOf(item.reasoningContent);
+      return { type: 'reasoning', content: textOf(objectOf(reasoningText).text) ?? '' };
+    }
     case 'codeExecutionResult':
       return codeResult(objectOf(item.codeExecutionResult));
     default:
@@ -62,15 +69,16 @@ export function parsePart(item: unknown): MessagePart | undefined {
 }
 
 /** `tool_result`, `tool-result`, `web_search_tool_result`, `tool_call_response`, `functionResponse` ... */
-const TOOL_RESULT_TYPE = /^(?:\w{0,64}tool[_-]result|(?:server_)?tool_call_response|functionResponse)$/;
+const TOOL_RESULT_TYPE =
+  /^(?:\w{0,64}tool[_-]result|(?:server_)?tool_call_response|function_result|functionResponse|toolResult)$/;
 
-/** Gemini's parts have no type; the field present identifies them. */
+/** Parts of Gemini and Bedrock have no type; the field present identifies them. */
 function untypedKind(part: JsonObject): string | undefined {
   if (typeof part.text === 'string') return part.thought === true ? 'reasoning' : 'text';
   if (isObject(part.functionCall)) return 'functionCall';
   if (isObject(part.functionResponse)) return 'functionResponse';
   if (isObject(part.codeExecutionResult)) return 'codeExecutionResult';
-  return undefined;
+  return ['toolUse', 'toolResult', 'reasoningContent'].find((field) => isObject(part[field]));
 }
 
 /** The result of code that Gemini wrote and ran. */
@@ -86,15 +94,16 @@ export function parseTextPart(content: unknown): MessagePart | undefined {
 /** Reads a tool call in the form of any provider; arguments that are JSON text are parsed. */
 export function parseToolCall(value: unknown): Extract<MessagePart, { type: 'tool_call' }> | undefined {
   if (!isObject(value)) return undefined;
-  const inner = [value.function, value.functionCall, value.custom].find(isObject) ?? value;
+  const inner = [value.function, value.functionCall, value.toolUse, value.custom].find(isObject) ?? value;
   const name = firstText(inner.name, inner.toolName);
-  const id = firstText(value.call_id, value.id, value.toolCallId, inner.id);
+  const id = firstText(value.call_id, value.id, value.toolCallId, inner.id, inner.toolUseId);
   if (name === undefined && id === undefined) return undefined;
   const given = inner.arguments ?? inner.input ?? inner.args;
   return { type: 'tool_call', id, name, arguments: parseContainerOrKeep(given) };
 }
 
 function parseToolResult(item: JsonObject): MessagePart {
+  if (isObject(item.toolResult)) return parseBedrockResult(item.toolResult);
   const inner = isObject(item.functionResponse) ? item.functionResponse : item;
   return {
     type: 'tool_call_response',
@@ -102,6 +111,23 @@ function parseToolResult(item: JsonObject): MessagePart {
     name: firstText(inner.name, inner.toolName),
     response: inner.response ?? inner.result ?? inner.output ?? inner.content,
     isError: flagOf(inner),
+  };
+}
+
+/** Bedrock's blocks are `{text}`, `{json}`, `{image}` ... */
+function parseBedrockResult({ toolUseId, content, status }: JsonObject): MessagePart {
+  const response = listOf(content)
+    .filter(isObject)
+    .map((block) => {
+      const [type] = Object.keys(block);
+      const text = type === 'json' ? toJsonText(block.json) : textOf(block.text);
+      return text === undefined ? { type } : { type: 'text', text };
+    });
+  return {
+    type: 'tool_call_response',
+    id: textOf(toolUseId),
+    response,
+    isError: typeof status === 'string' ? status === 'error' : undefined,
   };
 }
 

@@ -28,7 +28,7 @@ const NOTHING: ProviderResponse = Object.freeze({ toolCalls: [] });
 
 /**
  * Reads the result of a model call: OpenAI Chat Completions and Responses, Anthropic Messages, Gemini
- * `generateContent`, bare text, or an object that carries its text as `text`, `content`, `output` or `message`.
+ * `generateContent` and interactions, Bedrock's Converse and `InvokeModel`, bare text, or an object that carries its text as `text`, `content`, `output` or `message`.
  *
  * Never throws, not even when a getter of the object does; what is not recognized gives no fields and no tool calls.
  */

@@ -3,8 +3,10 @@
  * import `base`, `json` and `signals`.
  */
 export { anthropicMessages } from './anthropic/index.ts';
+export { BEDROCK_NAME, bedrockConverse, bedrockInvoke, readInvokeBody } from './bedrock/index.ts';
 export {
   type Answer,
+  type AnswerApi,
   type AnswerDelta,
   type AnswerStream,
   type AssistantMessage,
@@ -36,6 +38,6 @@ export {
   type WrittenAnswer,
 } from './contract/index.ts';
 export { AnswerError, type Fault, type ProviderFailure, readFault } from './fault.ts';
-export { geminiContent } from './gemini/index.ts';
-export { openAiChat, openAiResponses } from './openai/index.ts';
+export { geminiContent, geminiInteractions } from './gemini/index.ts';
+export { openAiChat, openAiMedia, openAiResponses } from './openai/index.ts';
 export { apiOfPath, PROVIDERS, providerOf, readAnyAnswer } from './registry.ts';

@@ -1,13 +1,17 @@
 import { isObject } from '../json/index.ts';
 import { anthropic } from './anthropic/index.ts';
-import type { Answer, WireApi, WireProvider } from './contract/index.ts';
-import { gemini } from './gemini/index.ts';
+import { bedrockConverse, bedrockInvoke } from './bedrock/index.ts';
+import type { Answer, AnswerApi, WireApi, WireProvider } from './contract/index.ts';
+import { gemini, geminiInteractions } from './gemini/index.ts';
 import { openAi } from './openai/index.ts';
 
-/** Every provider, one folder each. The order is that in which an answer of an unknown API is recognized. */
+/** Every provider that requests can be sent to, one folder each. */
 export const PROVIDERS: readonly WireProvider[] = [openAi, anthropic, gemini];
 
 const APIS: readonly WireApi[] = PROVIDERS.flatMap(({ apis }) => apis);
+
+/** Every API whose answers are read, in the order in which one of an unknown API is recognized. */
+const READ: readonly AnswerApi[] = [...APIS, geminiInteractions, bedrockConverse, bedrockInvoke];
 
 /** The API a request went to, by the path of its URL; the query may follow. */
 export function apiOfPath(path: string): WireApi | undefined {
@@ -23,5 +27,5 @@ export function providerOf(api: WireApi): WireProvider | undefined {
 /** Reads a whole answer of any API; undefined for a value that none recognizes. */
 export function readAnyAnswer(value: unknown): Answer | undefined {
   if (!isObject(value)) return undefined;
-  return APIS.find((api) => api.recognizes(value))?.readAnswer(value);
+  return READ.find((api) => api.recognizes(value))?.readAnswer(value);
 }

@@ -1,6 +1,6 @@
 /**
- * Answers of providers from public reports, through the real SDKs under `register` into PostgreSQL: every case of the
- * data folder is a test, held against the right value. A case of `PENDING` may still be wrong.
+ * The real model SDKs under `register` into PostgreSQL: calls in the forms that applications use, and answers of providers
+ * from public reports. Every case of the data folder is a test, held against the right value. A case of `PENDING` may still be wrong.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { Consumers } from '../support/consumer.ts';
+import { Consumers, ROOT } from '../support/consumer.ts';
 import { dataPath, needsData } from '../support/data.ts';
-import { noPostgres, type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { noPostgres, type PostgresServer, runSql, startPostgres } from '../support/postgres-server.ts';
 import { PATIENT } from '../support/programs.ts';
 
 const run = promisify(execFile);
@@ -44,20 +44,16 @@ const PENDING: ReadonlySet<string> = new Set([
   'xai-reported-ticks',
   'moonshot-cached',
   'openrouter-byok',
-  'anthropic-on-bedrock',
-  'openai-background',
-  'gemini-interactions',
-  'bedrock-converse',
 ]);
 
-const skip = needsData(CASES).skip || noPostgres();
+const skip = noPostgres() || needsData(CASES).skip;
 const names = skip === false ? await namesOfCases() : [];
 
 let consumers: Consumers;
 let postgres: PostgresServer;
 let folder: string;
 before(async () => {
-  if (skip !== false) return;
+  if (noPostgres() !== false) return;
   [consumers, postgres] = await Promise.all([Consumers.pack(), startPostgres()]);
   folder = await consumers.install('model-sdks', PACKAGES, false);
 });
@@ -75,6 +71,25 @@ async function node(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promi
   const environment = { PATH: process.env.PATH, HOME: folder, ...PATIENT, ...env };
   return (await run(process.execPath, args, { cwd: folder, env: environment, timeout: 120_000 })).stdout;
 }
+
+test('each form of a call is one row with its provider and tokens', { skip: noPostgres() }, async () => {
+  await cp(join(ROOT, 'test/fixtures/frames/model-sdks.mjs'), join(folder, 'model-sdks.mjs'));
+  const url = await postgres.createMigrated();
+  const printed = await node(['--import', 'mcp-observatory/register', 'model-sdks.mjs'], {
+    MCP_OBSERVATORY_DATABASE_URL: url,
+    OTEL_TRACES_EXPORTER: 'none',
+    OTEL_METRICS_EXPORTER: 'none',
+  });
+  const rows = await runSql(
+    url,
+    'SELECT model, provider, prompt_tokens AS input, completion_tokens AS output FROM mcp_traces ORDER BY model COLLATE "C"',
+  );
+  const expected = JSON.parse(printed) as { readonly model: string }[];
+  assert.deepEqual(
+    rows,
+    expected.sort((a, b) => (a.model < b.model ? -1 : 1)),
+  );
+});
 
 describe('answers of public reports', { skip }, () => {
   /** What is wrong, by case. */

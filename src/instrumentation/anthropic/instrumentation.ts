@@ -156,7 +156,7 @@ function describeCall(
   const server = serverAddress(self._client?.baseURL);
   return {
     operation: semconv.GEN_AI_OPERATION_NAME_VALUE_CHAT,
-    provider: providerOfHost(server?.address) ?? 'anthropic',
+    provider: providerOf(self._client, server?.address),
     model: stringAt(body, 'model'),
     server,
     stream: body.stream === true,
@@ -165,6 +165,21 @@ function describeCall(
     reader: new AnswerReader(anthropicMessages, responseAttributes),
     hasNativeSpan: native === 'prefer' && tracesItself(self._client),
   };
+}
+
+/** The clients for other platforms, by a field that none but they have; since about 1.0 each names its platform. */
+const PLATFORMS: readonly (readonly [field: string, provider: string])[] = [
+  ['awsRegion', 'aws.bedrock'],
+  // Of `@anthropic-ai/vertex-sdk`.
+  ['projectId', 'gcp.vertex_ai'],
+];
+
+/** Who answers: as the client says, else by its host or class, which may be reached through a gateway. */
+function providerOf(client: ApiClient | undefined, host: string | undefined): string {
+  const named = client?._genAIProviderName;
+  if (typeof named === 'string' && named !== 'anthropic') return named;
+  const platform = PLATFORMS.find(([field]) => client !== undefined && field in client)?.[1];
+  return providerOfHost(host) ?? platform ?? 'anthropic';
 }
 
 const REQUESTS: RequestReader = {

@@ -5,6 +5,8 @@ export interface ApiClient {
   readonly baseURL?: unknown;
   /** The SDK's own tracer, since 0.134; absent where its tracing is off. */
   _tracer?: unknown;
+  /** In the words of the conventions. */
+  readonly _genAIProviderName?: unknown;
 }
 
 /** What the SDK passes down from `messages.create` to the request when it has started a span of its own. */

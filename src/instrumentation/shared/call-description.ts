@@ -1,7 +1,15 @@
-import type { Attributes, Span, Tracer } from '@opentelemetry/api';
+import {
+  type Attributes,
+  type Context,
+  INVALID_SPANID,
+  type Span,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
 import { semconv as names } from '../../base/index.ts';
 import { answerText, attachConversation, type Message, type ModelMetrics } from '../../interaction/index.ts';
 import { isObject, type JsonObject, type KeptValues, listOf } from '../../json/index.ts';
+import type { Background } from './background.ts';
 import type { ModelResponse, ResponseReader } from './response-reader.ts';
 import type { ServerAddress } from './server.ts';
 
@@ -42,6 +50,10 @@ export interface CallDescription {
   readonly reader: ResponseReader;
   /** The SDK starts a span of its own for this call; pass it to `ModelCall.adopt`. */
   readonly hasNativeSpan?: boolean | undefined;
+  /** Where the stream is in what the SDK gives. @defaultValue it is the stream */
+  readonly streamIn?: ((value: unknown) => unknown) | undefined;
+  /** How to tell that the answer is made in the background, where it is asked for so. */
+  readonly background?: Background | undefined;
 }
 
 /** The fields of requests that hold what is said to the model, in the form of any provider. */
@@ -53,6 +65,7 @@ const SAID = [
   'system',
   'instructions',
   'systemInstruction',
+  'system_instruction',
 ] as const;
 
 /**
@@ -109,6 +122,7 @@ export function attachCall(
     model: () => response().model ?? model,
     usage: () => response().usage,
     costUsd: () => response().costUsd,
+    serviceTier: () => response().serviceTier,
     tools,
     isTextAlone: () => !as.continues(request) && as.isTextAlone(request),
     calledNone: () =>
@@ -127,7 +141,9 @@ function offersFunctions(tools: unknown): boolean {
         (tool.type === 'function' ||
           tool.type === 'custom' ||
           (tool.type === undefined &&
-            (tool.input_schema !== undefined || Array.isArray(tool.functionDeclarations)))),
+            (tool.input_schema !== undefined ||
+              isObject(tool.toolSpec) ||
+              Array.isArray(tool.functionDeclarations)))),
     )
   );
 }
@@ -138,4 +154,16 @@ const holdsTextOnly = ({ parts }: { readonly parts: readonly { readonly type: st
 /** The attributes a span has so far, if its SDK exposes them; the API does not. */
 export function attributesOf(span: Span | undefined): Readonly<Attributes> | undefined {
   return (span as { readonly attributes?: Attributes } | undefined)?.attributes;
+}
+
+/** Whether the span is a no-op: it has no id, or only repeats its parent's. */
+export function isNoSpan(span: Span, parent: Context): boolean {
+  const { spanId } = span.spanContext();
+  return spanId === INVALID_SPANID || spanId === trace.getSpanContext(parent)?.spanId;
+}
+
+/** The attributes that a span does not have yet; its owner's values win. */
+export function missingOn(span: Span, attributes: Attributes): Attributes {
+  const present = attributesOf(span) ?? {};
+  return Object.fromEntries(Object.entries(attributes).filter(([name]) => present[name] === undefined));
 }

@@ -21,7 +21,9 @@ const SYSTEM_CODE = /^[A-Z][A-Z0-9_]{2,63}$/;
  * @param isNamed takes classes and codes that the application chose too, for spans that hold content.
  */
 export function errorFacts(error: unknown, providerCode: string | undefined, isNamed = false): ErrorFacts {
-  const status = numberAt(error, 'status');
+  // An error of the AWS SDK has it among the facts of the request.
+  const status =
+    numberAt(error, 'status') ?? numberAt(isObject(error) ? error.$metadata : undefined, 'httpStatusCode');
   if (providerCode !== undefined) return { type: providerCode, status };
   const name = errorClass(error, isNamed);
   if (!UNTELLING.has(name)) return { type: firstCode(name) ?? '_OTHER', status };

@@ -1,6 +1,8 @@
 export { resolveCaptureContent } from '../../processor/index.ts';
 export { observeApiPromise } from './api-promise.ts';
+export type { Background } from './background.ts';
 export { attributesOf, type CallDescription, type CallHost, type RequestReader } from './call-description.ts';
+export { noteRetry } from './call-of-span.ts';
 export { addContextSource, callContext } from './context-sources.ts';
 export { errorFacts } from './error-type.ts';
 export { Guard, guard } from './guard.ts';
@@ -15,7 +17,7 @@ export {
 } from './hooks.ts';
 export { lateTracerProvider } from './late-tracer.ts';
 export { askedCall } from './loose-calls.ts';
-export { ModelCallSpan, noteRetry } from './model-call.ts';
+export { ModelCallSpan } from './model-call.ts';
 export {
   ModelInstrumentation,
   type ModelInstrumentationConfig,

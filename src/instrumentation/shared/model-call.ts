@@ -2,7 +2,6 @@ import {
   type Attributes,
   type Context,
   context,
-  INVALID_SPANID,
   type Span,
   SpanKind,
   SpanStatusCode,
@@ -21,14 +20,17 @@ import {
 } from '../../interaction/index.ts';
 import { isObject, type JsonObject, KeptValues, numberAt } from '../../json/index.ts';
 import type { ResponseObserver } from './api-promise.ts';
+import { BackgroundAnswer } from './background.ts';
 import {
   attachCall,
-  attributesOf,
   type CallDescription,
   type CallHost,
   identityOf,
+  isNoSpan,
   keepRequest,
+  missingOn,
 } from './call-description.ts';
+import { setCall } from './call-of-span.ts';
 import { type ErrorFacts, errorFacts } from './error-type.ts';
 import { guard } from './guard.ts';
 import { contextOf, type LooseCall, looseCall, noteAnswer } from './loose-calls.ts';
@@ -36,25 +38,6 @@ import { observeStream, type StreamObserver } from './observe-stream.ts';
 import { type OpenCall, openCalls } from './open-calls.ts';
 import { addAnswer, addToNative } from './response-attributes.ts';
 import type { ModelResponse } from './response-reader.ts';
-
-/** The call that a span is of. A property: one more value in the context costs another copy of it in each call. */
-const CALL: unique symbol = Symbol('mcp-observatory.model-call');
-
-interface CallSpan extends Span {
-  [CALL]?: ModelCallSpan | undefined;
-}
-
-/** A frozen span tells of no retries. */
-function setCall(span: CallSpan | undefined, call: ModelCallSpan | undefined): void {
-  try {
-    if (span !== undefined) span[CALL] = call;
-  } catch {}
-}
-
-/** Counts a retry of the request of the active call. */
-export function noteRetry(): void {
-  (trace.getActiveSpan() as CallSpan | undefined)?.[CALL]?.retried();
-}
 
 /** How a call ended; empty for a whole response. */
 interface Ending {
@@ -88,6 +71,7 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
   #loose: LooseCall | undefined;
   #ended = false;
   #responded = false;
+  readonly #background: BackgroundAnswer | undefined;
   #retries = 0;
   #firstChunkMs: number | undefined;
   #status: number | undefined;
@@ -98,6 +82,7 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
     this.lastActivityMs = performance.now();
     this.#startMs = call.startMs ?? this.lastActivityMs;
     this.#identity = identityOf(call);
+    this.#background = call.background && new BackgroundAnswer(call.background, this);
   }
 
   /** Starts the span and gives the context to make the call in. */
@@ -112,7 +97,7 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
       this.#owner = 'outer';
       this.#span = outer.span;
       outer.span.setAttributes(
-        missing(outer.span, { ...this.#identity, ...this.#requestAttributes(request) }),
+        missingOn(outer.span, { ...this.#identity, ...this.#requestAttributes(request) }),
       );
     } else this.#span = this.#startSpan(parent, this.#call.startMs);
     announceTools(this.#span, as.tools(request), this.#call.model);
@@ -179,13 +164,22 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
     if (this.#ended || this.#responded) return;
     this.#responded = true;
     if (isObject(props) && isObject(props.response)) this.#status = numberAt(props.response, 'status');
-    if (this.#call.stream && isObject(value) && Symbol.asyncIterator in value) {
+    const { stream, streamIn, reader } = this.#call;
+    const events = stream && streamIn !== undefined ? streamIn(value) : value;
+    const isStream =
+      (stream || this.#background?.isAwaited === true) && isObject(events) && Symbol.asyncIterator in events;
+    if (!isStream || events !== value) guard('reading a response body', () => reader.whole(value));
+    if (isStream) {
       openCalls.track(this, this.#host.streamIdleTimeoutMs);
-      observeStream(value, this);
-      return;
-    }
-    guard('reading a response body', () => this.#call.reader.whole(value));
-    this.#end();
+      observeStream(events, this.#background?.observer ?? this);
+    } else if (!this.#goesOn(value)) this.#end();
+  }
+
+  /** The answer of a call that waits for it, as it was retrieved. */
+  resume(value: unknown, props: unknown): void {
+    this.#responded = false;
+    this.lastActivityMs = performance.now();
+    this.value(value, props);
   }
 
   retried(): void {
@@ -212,11 +206,18 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
 
   /** The reader saw no error, so neither do we, even if the answer is incomplete and the SDK's own helpers would fail. */
   end(): void {
-    this.#end({ isRead: true });
+    if (!this.#goesOn()) this.#end({ isRead: true });
   }
 
   closed(): void {
-    this.#end({ streamEnd: 'closed' });
+    if (!this.#goesOn()) this.#end({ streamEnd: 'closed' });
+  }
+
+  /** Whether the provider goes on with the answer, which is then waited for. */
+  #goesOn(value: unknown = this.#call.reader.soFar?.()): boolean {
+    if (this.#ended || this.#background?.goesOn(value) !== true) return false;
+    openCalls.track(this, this.#host.streamIdleTimeoutMs);
+    return true;
   }
 
   /** Ends a span to which the SDK called inside has added its data. */
@@ -229,7 +230,7 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
   }
 
   fail(error: unknown): void {
-    if (this.#ended) return;
+    if (this.#ended || this.#goesOn()) return;
     const facts = errorFacts(error, this.#call.as.errorCode(error), this.#host.captureContent);
     const message = this.#host.captureContent && error instanceof Error ? error.message : undefined;
     this.#end({ facts, message });
@@ -239,6 +240,7 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
     if (this.#ended) return;
     this.#ended = true;
     openCalls.close(this);
+    this.#background?.end(this.#response.id, how.streamEnd === undefined && how.facts === undefined);
     // The span may wait for its export; what was said need not.
     setCall(this.#span, undefined);
     const seconds = (performance.now() - this.#startMs) / 1000;
@@ -324,16 +326,4 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
     if (!isNative) span.setAttributes(requestContent(as.messages(request), as.tools(request)));
     span.setAttributes(responseContent(response.messages()));
   }
-}
-
-/** Whether the span is a no-op: it has no id, or only repeats its parent's. */
-function isNoSpan(span: Span, parent: Context): boolean {
-  const { spanId } = span.spanContext();
-  return spanId === INVALID_SPANID || spanId === trace.getSpanContext(parent)?.spanId;
-}
-
-/** The attributes that a span does not have yet; its owner's values win. */
-function missing(span: Span, attributes: Attributes): Attributes {
-  const present = attributesOf(span) ?? {};
-  return Object.fromEntries(Object.entries(attributes).filter(([name]) => present[name] === undefined));
 }

@@ -4,6 +4,8 @@ import { checkKinds, isTracingSuppressed, kinds, oneOf, VERSION } from '../../ba
 import { createModelMetrics, type ModelMetrics } from '../../interaction/index.ts';
 import { isObject } from '../../json/index.ts';
 import { resolveCaptureContent } from '../../processor/index.ts';
+import { observeApiPromise } from './api-promise.ts';
+import { Retrieval } from './background.ts';
 import type { CallDescription, CallHost } from './call-description.ts';
 import { callContext } from './context-sources.ts';
 import { guard } from './guard.ts';
@@ -48,6 +50,12 @@ export interface PatchPoint {
   readonly observe: Observe;
   /** Not every supported version has it. */
   readonly optional?: boolean | undefined;
+  /** The class is not exported: it is that of what this getter of the class at `path` gives. */
+  readonly getter?: string | undefined;
+  /** The method makes no call but retrieves the answer of one that was made in the background: its id. */
+  readonly retrieves?: ((args: readonly unknown[]) => unknown) | undefined;
+  /** The arguments to call the method with, where it gives its result to a callback. */
+  readonly withCallback?: ((args: readonly unknown[], call: ModelCallSpan) => readonly unknown[]) | undefined;
 }
 
 interface Owner {
@@ -61,7 +69,7 @@ const KINDS = {
   native: oneOf('prefer', 'suppress', 'both'),
 };
 
-/** What the instrumentations of the three model SDKs have in common. */
+/** What the instrumentations of the model SDKs have in common. */
 export abstract class ModelInstrumentation<
   Config extends ModelInstrumentationConfig,
 > extends InstrumentationBase<Config> {
@@ -128,15 +136,46 @@ function patch(by: Owner['current'], exports: unknown, point: PatchPoint): Outco
   for (const key of point.path) owner = isClassOrObject(owner) ? Reflect.get(owner, key) : undefined;
   const prototype = isClassOrObject(owner) ? Reflect.get(owner, 'prototype') : undefined;
   if (!isObject(prototype)) return 'missing';
+  return point.getter === undefined
+    ? patchMethod(by, prototype, point)
+    : patchGetter(by, prototype, point, point.getter);
+}
+
+/** Patches the class of what a getter gives, when it is first asked. */
+function patchGetter(by: Owner['current'], prototype: object, point: PatchPoint, getter: string): Outcome {
+  const descriptor = Reflect.getOwnPropertyDescriptor(prototype, getter);
+  const get = descriptor?.get;
+  if (descriptor === undefined || get === undefined) return 'missing';
+  const key = `${getter}.${point.method}`;
+  const known = ownersIn(prototype).get(key);
+  if (known !== undefined) return take(known, by);
+  const made: Owner = { current: by };
+  const defined = Reflect.defineProperty(prototype, getter, {
+    ...descriptor,
+    get(this: unknown): unknown {
+      const given: unknown = Reflect.apply(get, this, []);
+      const shared: unknown = isObject(given) ? Object.getPrototypeOf(given) : undefined;
+      if (isObject(shared)) guard(`patching ${key}`, () => patchMethod(made.current, shared, point));
+      return given;
+    },
+  });
+  if (!defined) return 'missing';
+  ownersIn(prototype).set(key, made);
+  return 'patched';
+}
+
+/** Of a method hooked again: the enabled instrumentation handles it. */
+function take(known: Owner, by: Owner['current']): Outcome {
+  if (known.current === by || known.current.isEnabled()) return 'known';
+  known.current = by;
+  return 'patched';
+}
+
+function patchMethod(by: Owner['current'], prototype: object, point: PatchPoint): Outcome {
   const original: unknown = Reflect.get(prototype, point.method);
   if (typeof original !== 'function') return 'missing';
   const known = (Reflect.get(original, OWNER) as Owner | undefined) ?? ownersIn(prototype).get(point.method);
-  if (known !== undefined) {
-    // The same method hooked again: the enabled instrumentation handles it.
-    if (known.current === by || known.current.isEnabled()) return 'known';
-    known.current = by;
-    return 'patched';
-  }
+  if (known !== undefined) return take(known, by);
   const made: Owner = { current: by };
   const wrapped = observed(original as Method, point, made);
   const defined = Reflect.defineProperty(prototype, point.method, {
@@ -161,12 +200,20 @@ function ownersIn(prototype: object): Map<string, Owner> {
 
 function observed(original: Method, point: PatchPoint, owner: Owner): Method {
   const wrapper = function (this: unknown, ...args: unknown[]): unknown {
+    if (point.retrieves !== undefined) {
+      const retrieved = guard(`starting ${point.method}`, () => retrieval(owner.current, point, this, args));
+      const result = Reflect.apply(original, this, args);
+      if (retrieved !== undefined)
+        guard(`observing ${point.method}`, () => observeApiPromise(result, retrieved));
+      return result;
+    }
     const started = guard(`starting ${point.method}`, () => begin(owner.current, point, this, args));
     if (started === undefined) return Reflect.apply(original, this, args);
     const { call, active } = started;
     let result: unknown;
     try {
-      result = context.with(active, () => Reflect.apply(original, this, args));
+      const passed = guard(`passing ${point.method} on`, () => point.withCallback?.(args, call)) ?? args;
+      result = context.with(active, () => Reflect.apply(original, this, passed));
     } catch (error) {
       guard('reading a thrown error', () => call.fail(error));
       throw error;
@@ -192,6 +239,22 @@ function begin(owner: Owner['current'], point: PatchPoint, self: unknown, args: 
   if (description === undefined) return undefined;
   const call = new ModelCallSpan(owner.callHost(), description);
   return { call, active: call.start(parent) };
+}
+
+/** What watches for an answer that was made in the background. */
+function retrieval(owner: Owner['current'], point: PatchPoint, self: unknown, args: readonly unknown[]) {
+  if (!owner.isEnabled() || !isObject(self)) return undefined;
+  const parent = callContext();
+  const id = point.retrieves?.(args);
+  if (typeof id !== 'string' || isTracingSuppressed(parent)) return undefined;
+  const description = point.describe(self, args);
+  if (description?.background === undefined) return undefined;
+  const startMs = performance.now();
+  return new Retrieval(id, description.background, () => {
+    const call = new ModelCallSpan(owner.callHost(), { ...description, startMs });
+    call.start(parent);
+    return call;
+  });
 }
 
 function isClassOrObject(value: unknown): value is object {

@@ -36,6 +36,7 @@ const BUNDLE_MARKS: readonly (readonly [string, string])[] = [
   ['openai', 'OpenAI-Organization'],
   ['@anthropic-ai/sdk', 'anthropic-dangerous-direct-browser-access'],
   ['@google/genai', 'generateContentParametersToMldev'],
+  ['@aws-sdk/client-bedrock-runtime', 'AmazonBedrockFrontendService'],
   ['@modelcontextprotocol/sdk', 'notifications/roots/list_changed'],
 ];
 

@@ -3,6 +3,7 @@ import { join, sep } from 'node:path';
 import { diag } from '@opentelemetry/api';
 import {
   ANTHROPIC_VERSIONS,
+  BEDROCK_VERSIONS,
   GOOGLE_GENAI_VERSIONS,
   hookedModules,
   OPENAI_VERSIONS,
@@ -15,6 +16,7 @@ export const SUPPORTED: readonly (readonly [string, string])[] = [
   ['openai', OPENAI_VERSIONS],
   ['@anthropic-ai/sdk', ANTHROPIC_VERSIONS],
   ['@google/genai', GOOGLE_GENAI_VERSIONS],
+  ['@aws-sdk/client-bedrock-runtime', BEDROCK_VERSIONS],
   ['@modelcontextprotocol/sdk', '>=1.9.0 <2'],
   ['@modelcontextprotocol/client', '>=2 <3'],
   ['@modelcontextprotocol/server', '>=2 <3'],

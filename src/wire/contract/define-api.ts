@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json/index.ts';
-import type { Answer, AnswerDelta, AnswerStream, Choice, WireApi } from './types.ts';
+import type { Answer, AnswerApi, AnswerDelta, AnswerStream, Choice } from './types.ts';
 
 const NO_ANSWER: Answer = Object.freeze({
   finishReasons: Object.freeze([]),
@@ -11,7 +11,7 @@ const NO_ANSWER: Answer = Object.freeze({
  * Makes an API whose readers never throw, not even when a getter of the value does, and whose answers compose their
  * choices once. So the readers of a provider need no guards of their own.
  */
-export function defineApi(api: WireApi): WireApi {
+export function defineApi<Api extends AnswerApi>(api: Api): Api {
   return Object.freeze({
     ...api,
     recognizes: (value: JsonObject) => attempt(() => api.recognizes(value), false),

@@ -24,6 +24,7 @@ export { pairCallsWithResults, wireCallId } from './pairing.ts';
 export { StreamRoom, TextBuffer } from './text-buffer.ts';
 export type {
   Answer,
+  AnswerApi,
   AnswerDelta,
   AnswerStream,
   Attempt,

@@ -140,12 +140,10 @@ export interface WrittenAnswer {
   readonly usage: TokenUsage | undefined;
 }
 
-/** One API of a provider. Made with `defineApi`, so nothing here throws on hostile values. */
-export interface WireApi {
-  /** `openai.chat`, `openai.responses`, `anthropic.messages`, `gemini.generate_content`. */
+/** How the answers of one API are read. Made with `defineApi`, so nothing here throws on hostile values. */
+export interface AnswerApi {
+  /** `openai.chat`, `openai.responses`, `anthropic.messages`, `gemini.generate_content`, `bedrock.converse`. */
   readonly name: string;
-  /** Matches the path of its requests, without the query. */
-  readonly path: RegExp;
   /** Whether a value is a whole answer of this API. */
   readonly recognizes: (value: JsonObject) => boolean;
   /** Reads a whole answer; of a value that is not one, an answer without fields. */
@@ -156,6 +154,12 @@ export interface WireApi {
    * provider's: a broken connection, a fault of the program.
    */
   readonly readError: (error: unknown) => ErrorReport | undefined;
+}
+
+/** An API of a provider that requests can be sent to. */
+export interface WireApi extends AnswerApi {
+  /** Matches the path of its requests, without the query. */
+  readonly path: RegExp;
   readonly errorWords: ErrorWords;
   /** Writes a request in the form its SDK takes, without `stream`. Throws only for a request that cannot be sent. */
   readonly writeRequest: (request: ModelRequest) => object;

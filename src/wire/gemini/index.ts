@@ -1,1 +1,2 @@
+export { geminiInteractions } from './interaction.ts';
 export { gemini, geminiContent } from './provider.ts';

@@ -1,1 +1,2 @@
+export { openAiMedia } from './media.ts';
 export { openAi, openAiChat, openAiResponses } from './provider.ts';

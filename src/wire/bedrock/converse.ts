@@ -1,0 +1,68 @@
+import { countOf, isObject, type JsonObject, listOf, objectAt, objectOf, textOf } from '../../json/index.ts';
+import { readUsageObject, type TokenUsage } from '../../signals/index.ts';
+import { type Answer, type AssistantPart, checkArguments, readFinishReason } from '../contract/index.ts';
+
+/** In semconv words. */
+export const BEDROCK_NAME = 'aws.bedrock';
+
+/** Whether a value is an answer of Converse, or of a Nova model under `InvokeModel`, which has the same form. */
+export function isConverse(value: JsonObject): boolean {
+  return Array.isArray(objectAt(objectAt(value, 'output'), 'message')?.content) && 'stopReason' in value;
+}
+
+/** Reads the output of `Converse`. It names neither the model nor the answer. */
+export function readConverse(whole: unknown): Answer {
+  const value = objectOf(whole);
+  const blocks = listOf(objectAt(objectOf(value.output), 'message')?.content).filter(isObject);
+  const reason = textOf(value.stopReason);
+  const finishReason = readFinishReason(reason);
+  return {
+    provider: BEDROCK_NAME,
+    finishReasons: reason === undefined ? [] : [reason],
+    usage: readConverseUsage(value.usage),
+    serviceTier: textOf(objectOf(value.serviceTier).type),
+    // A `server_tool_use` is run by Bedrock.
+    toolCallCount: blocks.filter(({ toolUse }) => isObject(toolUse) && toolUse.type === undefined).length,
+    choices: () =>
+      blocks.length === 0 && reason === undefined
+        ? []
+        : [{ parts: blocks.map(readBlock), finishReason, rawFinishReason: reason }],
+  };
+}
+
+function readBlock(block: JsonObject, index: number): AssistantPart {
+  const { text = citedText(block.citationsContent), toolUse, reasoningContent } = block;
+  if (typeof text === 'string') return { type: 'text', text };
+  if (isObject(toolUse) && toolUse.type === undefined) {
+    return {
+      type: 'tool_call',
+      id: textOf(toolUse.toolUseId) || `call_${index}`,
+      name: textOf(toolUse.name) ?? '',
+      ...checkArguments(toolUse.input),
+    };
+  }
+  if (isObject(reasoningContent)) {
+    const reasoning = textOf(objectOf(reasoningContent.reasoningText).text) ?? '';
+    return { type: 'reasoning', text: reasoning, provider: BEDROCK_NAME, raw: block };
+  }
+  return { type: 'opaque', provider: BEDROCK_NAME, raw: block };
+}
+
+/** Text with its sources: `{content: [{text}], citations}`. */
+function citedText(cited: unknown): string | undefined {
+  const content = listOf(objectOf(cited).content);
+  return content.length === 0 ? undefined : content.map((part) => textOf(objectOf(part).text) ?? '').join('');
+}
+
+/** The tokens of a call; `cacheDetails` says which writes to the cache are kept for an hour. */
+export function readConverseUsage(value: unknown): TokenUsage | undefined {
+  const usage = readUsageObject(value);
+  const cacheWrite1hTokens = longWrites(objectOf(value).cacheDetails);
+  return usage === undefined || cacheWrite1hTokens === undefined ? usage : { ...usage, cacheWrite1hTokens };
+}
+
+/** `[{ttl: '1h', inputTokens: 12}]` */
+function longWrites(details: unknown): number | undefined {
+  const written = listOf(details).find((detail) => isObject(detail) && detail.ttl === '1h');
+  return countOf(objectOf(written).inputTokens);
+}
