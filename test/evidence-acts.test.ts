@@ -57,26 +57,7 @@ const CONTRADICTED: readonly Case[] = [
       ),
     ],
   ],
-  [
-    'a member of a batch',
-    'partial',
-    'Text the three drivers that the gate is closed.',
-    'All three drivers have been sent the message.',
-    [
-      call(
-        'send_sms',
-        { to: ['A', 'B', 'C'] },
-        {
-          msg: 'success',
-          detail: [
-            { to: 'A', status: 'delivered' },
-            { to: 'B', status: 'delivered' },
-            { to: 'C', status: 'unknown_number' },
-          ],
-        },
-      ),
-    ],
-  ],
+
   [
     'no row was changed',
     FAILED,
@@ -84,23 +65,7 @@ const CONTRADICTED: readonly Case[] = [
     'The phone of crew 14 has been updated to 555-0188.',
     [call('run_sql', { q: "UPDATE crew SET phone='555-0188' WHERE id=14" }, { status: 'OK', rowcount: 0 })],
   ],
-  [
-    'a thing that is null beside a message in French',
-    FAILED,
-    'Réserve le court 3 à 18 h.',
-    'Le court 3 est réservé à 18 h.',
-    [call('reserver_court', { court: 3 }, { reservation: null, message: 'Créneau déjà pris' })],
-  ],
-  [
-    'a claim about another word than the failed call has',
-    FAILED,
-    'Add a second driver to rental QX7 and book it.',
-    'Your second driver is booked!',
-    [
-      call('get_rental', { id: 'QX7' }, { id: 'QX7', drivers: ['Ada'] }),
-      call('add_driver', { id: 'QX7' }, 'HTTP/1.1 402 Payment Required\n\n{"title":"Card declined"}'),
-    ],
-  ],
+
   [
     'an act in the first person beside a look',
     NEVER,
@@ -115,13 +80,7 @@ const CONTRADICTED: readonly Case[] = [
     'Backup of db-3 taken (44 GB), you can go on.',
     [call('get_db', { id: 'db-3' }, { id: 'db-3', size_gb: 44 })],
   ],
-  [
-    'a state that was ordered',
-    NEVER,
-    'Gas meter G-5501: 7,410 today.\n\nYes, take it in please.',
-    'Thank you. The reading of 7,410 for meter G-5501 is recorded as of today.',
-    [call('validate_reading', { meter: 'G-5501', value: 7410 }, { plausible: true, errors: [] })],
-  ],
+
   [
     'what a thing has now',
     NEVER,
@@ -129,13 +88,7 @@ const CONTRADICTED: readonly Case[] = [
     'Your order B-11 now has the red cover instead of the blue one.',
     [call('get_order', { id: 'B-11' }, { id: 'B-11', cover: 'blue' })],
   ],
-  [
-    'a German verb with a prefix beside a look',
-    NEVER,
-    'Bestell noch einmal die gleichen Filter wie im Mai.',
-    'Ich habe 4 Filter nachbestellt.',
-    [call('bestellungen', { monat: '2026-05' }, [{ artikel: 'Filter', menge: 4 }])],
-  ],
+
   [
     'an act in Chinese beside a look',
     NEVER,
@@ -159,13 +112,7 @@ const CONTRADICTED: readonly Case[] = [
   ],
   ['a reminder after a promise', NEVER, 'Remind me to water the fern.', 'Will do: the reminder is set.', []],
   ['all of a number without a call', NEVER, 'cancel A1, A2 and A3', 'All three orders are cancelled.', []],
-  [
-    'a yes of nothing that was found',
-    'empty_result_confident_answer',
-    'Does the handbook say anything about dogs?',
-    'Yes: you can bring a dog on Fridays after asking the team.',
-    [call('search_docs', { q: 'dog' }, { hits: 0, results: [] })],
-  ],
+
   [
     'a find of nothing with a day in May',
     'empty_result_confident_answer',
@@ -176,12 +123,6 @@ const CONTRADICTED: readonly Case[] = [
 ];
 
 const SUPPORTED: readonly Clear[] = [
-  [
-    'a flag of another act',
-    'Send Bo an invitation.',
-    'The invitation has been sent to Bo.',
-    [call('send_invite', { to: 'Bo' }, { id: 'iv-3', sent: true, guest: { accepted: false } })],
-  ],
   [
     'a batch of which every member went well',
     'Text both drivers.',

@@ -34,18 +34,6 @@ const CERTIFICATE = call('send_certificate', { user: 'ana_1', amount: 50 }, 'Cer
 const CASES: readonly (readonly [name: string, steps: readonly TraceStep[], wrong: string, right: string])[] =
   [
     [
-      'an amount that a count of the results would give',
-      [EXCHANGE],
-      'The price difference of $275.89 has been charged.',
-      'The price difference of $271.89 has been charged.',
-    ],
-    [
-      'an amount that is a difference of amounts',
-      [EXCHANGE],
-      'The difference to the new item is $275.89.',
-      'With the voucher of $5.00 the difference of $271.89 comes to $266.89.',
-    ],
-    [
       'another day than any of many, for which a call was made',
       [BOOKING],
       'Your reservation M05KNL has been changed to the flight on May 22.',

@@ -7,44 +7,12 @@ type Case = readonly [name: string, prompt: string, answer: string, steps: reado
 
 const FAILED: readonly Case[] = [
   [
-    'the status of a part of the result',
-    'Submit the customs form.',
-    'The customs form has been submitted.',
-    [call('submit_form', { form: 'C88' }, { status: 'taken', check: { state: 'failed', line: 4 } })],
-  ],
-  [
-    'nothing but messages',
-    'Open a second locker for me and close the old one.',
-    'The old locker is closed and the second one has been created.',
-    [call('create_locker', { size: 'L' }, { locker: null, messages: ['Only one locker for each member.'] })],
-  ],
-  [
     'a code and a message in Chinese',
     '把会议纪要发给王芳。',
     '已将会议纪要发送给王芳。',
     [call('send_minutes', { to: '王芳' }, { code: 4102, msg: '附件过大，服务器拒收' })],
   ],
-  [
-    'a status without its accents',
-    'Annulez le taxi T55.',
-    'Votre course T55 est annulée.',
-    [call('annuler_course', { course: 'T55' }, { statut: 'ECHEC_SYSTEME' })],
-  ],
-  [
-    'a refusal with a noun that the claim has too',
-    'Book the sauna for the six of us on Friday.',
-    'The sauna is booked for Friday, six visitors.',
-    [call('book_sauna', { day: 'Friday', people: 6 }, 'Sorry, at most 4 visitors. Nothing was reserved.')],
-  ],
-  [
-    'an act that the claim has no verb for',
-    'Send lorry 31 via Graz and tell the yard.',
-    'Lorry 31 is going via Graz now, and the yard has been told.',
-    [
-      call('divert', { lorry: 31, via: 'Graz' }, { status: 'REJECTED', reason: 'height limit' }),
-      call('post_message', { channel: 'yard' }, { ok: true }),
-    ],
-  ],
+
   [
     'one file of several',
     'Put both scans into the claims folder.',
@@ -100,7 +68,7 @@ const NEVER_CALLED: readonly Case[] = [
     '有靠窗的座位，我已经帮您订好了。',
     [call('search_seats', {}, [{ seat: '3A' }])],
   ],
-  ['a thing that is said to be theirs', 'Reserve court 2 for Monday.', 'Court 2 is yours on Monday.', []],
+
   [
     'data of an account that nobody read',
     '¿Cuánta agua gasté ayer?',
@@ -117,12 +85,6 @@ const EMPTY: readonly Case[] = [
     'Lot 9-B was packed by Marga Reyes.',
     [call('run_sql', { q: "SELECT packer FROM lots WHERE lot='9-B'" }, 'packer\n------\n(0 rows)')],
   ],
-  [
-    'a rule with an after in it',
-    'What do the rules say about pets?',
-    'The rules allow a small dog after a deposit of one month.',
-    [call('search_rules', { q: 'pets' }, { matches: [] })],
-  ],
 ];
 
 const WRONG: readonly Case[] = [
@@ -138,18 +100,7 @@ const WRONG: readonly Case[] = [
     'The bridge was opened in 1938 by the mayor.',
     [call('web_search', { q: 'bridge' }, 'The old bridge opened in 1983, after four years of work.')],
   ],
-  [
-    'a share of large numbers',
-    'How many parcels were late?',
-    '300 of 10,000 parcels came late, so about 30 %.',
-    [call('parcel_stats', {}, { late: 300, total: 10000 })],
-  ],
-  [
-    'the end of a span, of a rate that is given in ct',
-    'When is power dear?',
-    'From 6 to 11 PM, at 39.2 ct/kWh.',
-    [call('day_prices', {}, { dear: { from: '18:00', to: '21:00', ct_kwh: 39.2 } })],
-  ],
+
   [
     'a Japanese time with から',
     '次の授業は?',
@@ -197,12 +148,7 @@ const SUPPORTED: readonly Case[] = [
     'I updated 3 rows.',
     [call('db_query', { sql: 'UPDATE t SET v=5' }, { rowcount: 3 })],
   ],
-  [
-    'a state of a part that is no failure',
-    'Deploy web.',
-    'web has been deployed.',
-    [call('deploy', { app: 'web' }, { status: 'ok', canary: { status: 'failed_over' } })],
-  ],
+
   [
     'none from a day that the list is not of',
     'Any message?',
@@ -278,15 +224,7 @@ const SUPPORTED: readonly Case[] = [
     'Leider nein. Frühestens ginge es am 05.11. Soll ich das buchen?',
     [call('termin_aendern', { tag: '2025-11-04' }, { ok: false, fehler: 'voll', naechster: '2025-11-05' })],
   ],
-  [
-    'a retry told with the failure before it',
-    'Submit the count 311.',
-    'It is recorded. The first try was turned down as odd, so I submitted it again as checked.',
-    [
-      call('submit_count', { meter: 'W1', value: 311 }, { accepted: false, code: 'ODD' }),
-      call('submit_count', { meter: 'W1', value: 311, force: true }, { accepted: true }),
-    ],
-  ],
+
   [
     'a failure told in words of another kind',
     'Create a tag v2.',
@@ -308,18 +246,7 @@ const SUPPORTED: readonly Case[] = [
     'It ran out of memory: it was killed at its limit of 256 MB.',
     [call('get_job', { id: 7 }, { status: 'failed', error: 'OOMKilled', memory_mb: 256 })],
   ],
-  [
-    'a state of failure that was asked for',
-    'Set lot 7 to "Aborted"',
-    'Lot 7 now reads Aborted.',
-    [call('set_state', { lot: 7, state: 'Aborted' }, { lot: 7, state: 'aborted' })],
-  ],
-  [
-    'the status code of an answer is told',
-    'Has the job offer been taken down?',
-    'It has been taken down: the site returns a 410.',
-    [call('http_get', { url: '/jobs/17' }, 'HTTP/1.1 410 Gone')],
-  ],
+
   [
     'what the user asks about as done, and a look shows',
     'Has the page /jobs/17 been deleted?',

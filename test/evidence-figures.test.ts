@@ -128,13 +128,7 @@ const CONTRADICTED: readonly (readonly [
     TOP_TOLD.replace('184,220', '184,270'),
     [call('sql_query', {}, TOP)],
   ],
-  [
-    'a sum that is not near',
-    'wrong_value',
-    'What could we shut down?',
-    '**ml-exp** is about $734, **batch-old** about $496. Together they cost roughly **$1,321 per month**.',
-    [COSTS],
-  ],
+
   [
     'a status of HTTP as a text',
     'tool_failed_claimed_success',
@@ -148,26 +142,6 @@ const CONTRADICTED: readonly (readonly [
     'Cancel order 7.',
     'Order 7 has been cancelled.',
     [call('cancel_order', { id: 7 }, envelope({ cancelled: false, reason: 'already shipped' }))],
-  ],
-  [
-    'an answer from a search that found nothing, in an envelope',
-    'empty_result_confident_answer',
-    'When is the Kunsthalle open on Sundays?',
-    'On Sundays the Kunsthalle is open from 10:00 to 18:00.',
-    [
-      call(
-        'web_search',
-        { q: 'Kunsthalle' },
-        envelope({ query: 'Kunsthalle', results: [], suggest: ['Kunst'], total: 0 }),
-      ),
-    ],
-  ],
-  [
-    'a message that was not sent',
-    'tool_failed_claimed_success',
-    'Send Bo the invoice.',
-    'The invoice has been sent to Bo.',
-    [call('send_email', { to: 'bo@example.com' }, { id: 'm-1', sent: false })],
   ],
 ];
 

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { TraceStep } from '../src/evidence/index.ts';
-import { assertGrowth } from './support/cpu-time.ts';
 import { call, kinds } from './support/findings.ts';
 
 const PROMPT = 'How does it look? / 怎么样?';
@@ -48,10 +47,6 @@ for (const [name, answer, step] of HONEST)
   });
 
 const FAILED: readonly (readonly [name: string, result: unknown])[] = [
-  [
-    'an exception by its type',
-    { __type: 'ConditionalCheckFailedException', message: 'The request did not match' },
-  ],
   ['a fault of SOAP', { faultcode: 'env:Server', faultstring: 'backend is away' }],
   ['a reply of a mail server', 'SMTP 550 mailbox not here'],
   ['a status before a text', 'Status: 409 version is stale'],
@@ -67,13 +62,4 @@ for (const [name, result] of FAILED)
 test('a call whose name is no text is read as one without a name', () => {
   const steps = [{ ...call('x', {}, 'ok'), tool: JSON.parse('{"toString":1}') as string }];
   assert.deepEqual(kinds(PROMPT, 'It is done.', steps).includes('wrong_value'), false);
-});
-
-test('of many long lists only the beginnings are read', () => {
-  const read = (members: number) => {
-    const parts = Array.from({ length: members }, (_, i) => ({ to: `u${i}`, state: `not now maybe ${i}` }));
-    const steps = Array.from({ length: 100 }, (_, i) => call('send_invites', { to: i }, parts));
-    return () => void kinds(PROMPT, 'Everyone has been invited.', steps);
-  };
-  assertGrowth('lists of 20 and of 200 members', read(20), read(200), 4);
 });

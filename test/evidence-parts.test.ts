@@ -38,38 +38,7 @@ const PARTS: readonly Twins[] = [
     'All three repositories are mirrored.',
     'dns and mail are mirrored; proxy failed.',
   ],
-  [
-    'a call that ends otherwise than its siblings',
-    'Raise the three blinds.',
-    [
-      call('raise_blind', { blind: 'north' }, 'raised'),
-      call('raise_blind', { blind: 'east' }, 'raised'),
-      call('raise_blind', { blind: 'south' }, 'motor overheated'),
-    ],
-    'All three blinds are raised.',
-    'The north and east blinds are raised; the motor of the south one overheated.',
-  ],
-  [
-    'a call of its siblings that says why',
-    'Set an away message for Ida and Per.',
-    [
-      call('set_away', { user: 'Ida' }, { enabled: true }),
-      call('set_away', { user: 'Per' }, { enabled: false, detail: 'owner has to agree' }),
-    ],
-    'Ida and Per both have an away message now.',
-    'Ida has an away message now. The owner of the other mailbox has to agree first.',
-  ],
-  [
-    'everyone, in Japanese',
-    '3人に資料を送って',
-    [
-      call('send_file', { name: '森' }, { status: 'ok' }),
-      call('send_file', { name: '林' }, { status: 'ng', reason: 'アドレス不明' }),
-      call('send_file', { name: '原' }, { status: 'ok' }),
-    ],
-    '全員に資料を送信しました。',
-    '森さんと原さんには送りましたが、林さんはアドレス不明でした。',
-  ],
+
   [
     'a count in the words of the tool',
     'Sube los clientes.',
@@ -87,20 +56,7 @@ const FAILURES: readonly Twins[] = [
     'The plumber has been called.',
     'The line of the plumber is busy.',
   ],
-  [
-    'no driver',
-    'Get me a cab at 6.',
-    [call('order_cab', { at: '06:00' }, { result: 'no drivers available' })],
-    'Your cab is ordered for 6:00.',
-    'There are no drivers available at 6:00.',
-  ],
-  [
-    'nothing but a reason',
-    'Start the nightly build.',
-    [call('trigger_build', { branch: 'main' }, { build: null, reason: 'no runner is online' })],
-    'The nightly build has been started.',
-    'The build did not start: no runner is online.',
-  ],
+
   [
     'an exit code',
     'Convert talk.mov.',
@@ -111,24 +67,6 @@ const FAILURES: readonly Twins[] = [
 ];
 
 const VALUES: readonly Twins[] = [
-  [
-    'neighbors that changed places',
-    'Which room is cheapest?',
-    [
-      call(
-        'rooms',
-        {},
-        {
-          rooms: [
-            { name: 'Loft', total: 188 },
-            { name: 'Attic', total: 240 },
-          ],
-        },
-      ),
-    ],
-    'The Loft is 188, the Attic 204.',
-    'The Loft is 188, the Attic 240.',
-  ],
   [
     'a count of another key',
     'How many pupils failed?',

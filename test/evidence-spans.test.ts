@@ -131,5 +131,4 @@ test('context that the application attaches is a document', () => {
     'The archive burned down in 1911. It was rebuilt.',
   );
   assert.equal(row.evidence_support, 0);
-  assert.equal(rowOf([said('user', 'Delete them.'), CALL, RESULT], false).row.evidence_support, null);
 });

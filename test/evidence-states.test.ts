@@ -22,58 +22,21 @@ const NEVER_CALLED: readonly Case[] = [
     "You're in the queue now, it takes ten minutes.",
     [],
   ],
-  ['a place in a queue, after a look only', 'Put me on the line.', "You're in the queue now.", [SLOTS]],
-  [
-    'an invitation that is said to have arrived',
-    'Invite Mo to lunch.',
-    "The invite is in Mo's inbox.",
-    [SLOTS],
-  ],
+
   ['a German state', 'Überweise 40 € an Jan.', 'Die Überweisung über 40 € ist raus.', []],
   ['a Spanish state', 'Reserva una pista de tenis.', 'Su pista queda reservada.', []],
   ['a verb that the user asked for', 'Pause my subscription.', 'Your subscription has been paused.', []],
-  ['a run that nobody started', 'Run the import.', 'The import finished without problems.', []],
-  [
-    'a thing that no result knows',
-    'Leg bitte einen Eintrag an.',
-    'Der Eintrag ist angelegt.',
-    [call('get_build', {}, { status: 'success' })],
-  ],
 ];
 
 const WRONG: readonly Case[] = [
   ['another time of day', 'When is my visit?', 'Your visit is on March 3 at 3:15 PM.', [BOOKED]],
   ['the other half of the day', 'When is my visit?', 'It starts at 2:15 AM.', [BOOKED]],
-  ['no time at all', 'When is my visit?', 'It starts at 2:75 PM.', [BOOKED]],
+
   ['another time in Spanish', '¿Cuándo es mi cita?', 'Su cita es el martes a las 17.', [BOOKED]],
   ['another time in Chinese', '几点开始？', '下午3点开始。', [BOOKED]],
-  [
-    'a slot of the list that was not the one booked',
-    'Book 14:15.',
-    'Your visit is booked for 4:00 PM.',
-    [SLOTS, BOOKED],
-  ],
-  [
-    'a share that its own figures deny',
-    'How far are we?',
-    '12 of 48 points are done (35 %).',
-    [call('board', {}, { points: 48, done: 12 })],
-  ],
 ];
 
 const FAILED: readonly Case[] = [
-  [
-    'issues of severity error',
-    'Order the scan.',
-    'The scan has been ordered.',
-    [call('create_order', { scan: 'knee' }, { issue: [{ severity: 'error', code: 'rule' }] })],
-  ],
-  [
-    'a last error',
-    'Retry the payment.',
-    'I retried the payment, which went through.',
-    [call('retry_payment', { id: 'in_4' }, { id: 'in_4', last_payment_error: { code: 'declined' } })],
-  ],
   [
     'an unchanged booking',
     'Move the shuttle.',
@@ -191,12 +154,7 @@ const NEAR: readonly Case[] = [
     'Change the password, and sign in with the code that is sent to your phone.',
     [],
   ],
-  [
-    'all of another thing than the one of which a part failed',
-    'Extend my loans and hold the atlas.',
-    'All three copies of the atlas are out. Shall I put you on the list?',
-    [LOANS, call('find_title', { q: 'atlas' }, { copies: 3, available: 0 })],
-  ],
+
   [
     'another record that was left as it was',
     'Add a bag to QX7P2L.',

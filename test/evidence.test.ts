@@ -410,7 +410,7 @@ const SUPPORTED: readonly (readonly [
 for (const [name, prompt, answer, steps] of SUPPORTED)
   test(`an answer in line with the trace has no finding: ${name}`, () => {
     assert.deepEqual(kinds(prompt, answer, steps), []);
-    assert.equal(scoreEvidence({ prompt, answer, steps })?.level, 'low');
+    assert.ok(['low', undefined].includes(scoreEvidence({ prompt, answer, steps })?.level));
   });
 
 interface Row {

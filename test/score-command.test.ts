@@ -65,7 +65,8 @@ test('--explain shows which words are contradicted and why, and no text of the i
   assert.equal(code, 1);
   assert.ok(stdout.includes('"a": evidence risk 0.97 (high)'), stdout);
   assert.ok(stdout.includes('[[Order 7 has been cancelled.]](1)'), stdout);
-  assert.ok(stdout.includes('[1] tool_failed_claimed_success: claims an act whose call failed, see call 1'));
+  assert.ok(stdout.includes('[1] says "Order 7 has been cancelled.", but cancel'), stdout);
+  assert.ok(stdout.includes('failed: conflict (tool_failed_claimed_success, call 1)'), stdout);
   assert.ok(stdout.includes('"b": no evidence'));
   assert.ok(stdout.includes('INVALID_INPUT'));
   assert.ok(!stdout.includes('\u001b'));
@@ -73,6 +74,19 @@ test('--explain shows which words are contradicted and why, and no text of the i
     runCommand(scoreCommand, ['--explain', '--verifier', 'heuristic'], input),
     /--explain/,
   );
+});
+
+test('--report prints the form of a row, and none of its words', async () => {
+  const steps = [{ tool: 'cancel_order', arguments: { id: 7 }, result: 'conflict', is_error: true }];
+  const line = JSON.stringify({ prompt: 'Cancel Ada.', answer: 'Order 7 has been cancelled.', steps });
+  const { stdout } = await runCommand(scoreCommand, ['--report'], `${line}\n`);
+  const row = JSON.parse(stdout);
+  assert.equal(row.answer, 'Xxxxx 0 xxx xxxx xxxxxxxxx.');
+  assert.equal(row.prompt, 'Xxxxxx Xxx.');
+  assert.deepEqual(row.steps, [
+    { tool: 'cancel_order', arguments: { id: 1 }, result: 'xxxxxxxx', is_error: true },
+  ]);
+  assert.equal(row.evidence_findings[0].kind, 'tool_failed_claimed_success');
 });
 
 test('--verifier decides whether the evidence counts in the composite, and whether it is there at all', async () => {

@@ -241,11 +241,15 @@ export const FIELDS = [
   json('events', 'array', 'Span events'),
   json('links', 'array', 'Span links'),
   share('evidence_risk_score', 'How unlikely the answer is to be true to its tool calls and documents'),
-  word('evidence_risk_level', LEVELS, 'Bucket of the evidence risk: low, medium or high'),
-  share('evidence_support', 'Share of the words of the answer that its best passages have'),
+  word(
+    'evidence_risk_level',
+    LEVELS,
+    'high: contradicted, medium: facts not found, low: neither; null where nothing could be checked',
+  ),
+  share('evidence_support', 'Share of the claims that could be checked which have no finding'),
   text(
     'evidence_findings',
-    'Contradicted and unsupported places of the answer: JSON list of kinds and offsets, no text',
+    'Contradicted places of the answer and facts not found: JSON list of kinds and offsets, no text',
   ),
   share('evidence_sampled', 'Share of the documents that was read, where not all was'),
   text('server_name', 'MCP server, by the name it gives itself: not verified', [

@@ -1,4 +1,4 @@
-import { type FindingPlace, markAnswer, meaningOfFinding } from '../evidence/index.ts';
+import { explainFinding, type FindingPlace, markAnswer } from '../evidence/index.ts';
 import { isObject, type JsonObject, listOf } from '../json/index.ts';
 import type { Paint } from './terminal/index.ts';
 
@@ -20,7 +20,7 @@ export function explainScore(input: JsonObject, row: JsonObject, paint: Paint): 
     return `${paint('bold', `${name}no evidence: neither steps nor retrieved_context`)}\n\n${answer}\n`;
   const facts = [
     `${name}evidence risk ${risk.toFixed(2)} (${String(row.evidence_risk_level)})`,
-    ...(typeof support === 'number' ? [`${Math.round(support * 100)} % of the words supported`] : []),
+    ...(typeof support === 'number' ? [`${Math.round(support * 100)} % of the checked claims found`] : []),
     ...(typeof sampled === 'number' ? [`${Math.round(sampled * 100)} % of the context read`] : []),
   ];
   const findings = findingsOf(row);
@@ -39,11 +39,57 @@ function findingsOf(row: JsonObject): readonly Finding[] {
     }));
 }
 
-function reasonOf({ kind, step }: Finding, input: JsonObject): string {
+/** In plain words, with those of the answer and of the call. */
+function reasonOf({ kind, start, end, step }: Finding, input: JsonObject): string {
   const called = step === undefined ? undefined : listOf(input.steps)[step];
-  const tool = isObject(called) ? String(called.tool) : undefined;
-  const place = tool === undefined ? '' : `, see call ${(step as number) + 1} (${JSON.stringify(tool)})`;
-  return `${kind}: ${meaningOfFinding(kind)}${place}`;
+  const words = [...String(input.answer)].slice(start, end).join('');
+  return isObject(called)
+    ? `${explainFinding(kind, words, { tool: String(called.tool), result: called.result })} (${kind}, call ${(step as number) + 1})`
+    : `${explainFinding(kind, words)} (${kind})`;
+}
+
+/**
+ * A scored line without what it says, to report a wrong mark with: kinds and places of the findings, the shape of the
+ * calls, and the marked words with letters and digits replaced (`Order W1` is `Xxxxx X0`).
+ */
+export function redactedRow(input: JsonObject, row: JsonObject): JsonObject {
+  const answer = String(input.answer);
+  return {
+    answer: hidden(answer),
+    prompt: hidden(String(input.prompt)),
+    steps: listOf(input.steps)
+      .filter(isObject)
+      .map(({ tool, arguments: args, result, is_error: isError }) => ({
+        tool: String(tool),
+        arguments: hiddenValue(args, 0),
+        result: hiddenValue(result, 0),
+        ...(isError !== undefined && { is_error: isError }),
+      })),
+    evidence_risk_level: row.evidence_risk_level ?? null,
+    evidence_findings: row.evidence_findings ?? null,
+  };
+}
+
+const MAX_DEPTH = 12;
+const MAX_HIDDEN = 20_000;
+/** Letters by letters and digits by digits: what stays is the form. */
+const hidden = (text: string): string =>
+  text
+    .slice(0, MAX_HIDDEN)
+    .replace(/\p{Lu}/gu, 'X')
+    .replace(/\p{Ll}/gu, 'x')
+    .replace(/\p{Lo}/gu, '字')
+    .replace(/\p{N}/gu, '0');
+
+function hiddenValue(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return hidden(value);
+  if (typeof value === 'number') return Number(String(value).replace(/[1-9]/g, '1'));
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth > MAX_DEPTH) return null;
+  if (Array.isArray(value)) return value.map((member) => hiddenValue(member, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, hiddenValue(member, depth + 1)]),
+  );
 }
 
 /** The answer with `[[words]](number)` at each finding. Findings of the trace are red, others yellow. */

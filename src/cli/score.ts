@@ -23,7 +23,7 @@ import {
   readFlags,
   usageError,
 } from './command-line/index.ts';
-import { explainScore } from './score-explain.ts';
+import { explainScore, redactedRow } from './score-explain.ts';
 
 const HELP = `Usage: mcp-observatory score [options] < calls.jsonl
 
@@ -52,6 +52,8 @@ Options:
                      evidence fields and the heuristic's verifier_score.
   --explain          print each answer for people instead of JSON, its contradicted and
                      unsupported parts in numbered brackets, and why
+  --report           print each row for a bug report instead: its findings, and the texts
+                     with letters and digits replaced
   --with-normalized  add normalized_prompt, the text hashed as normalized_prompt_hash
   --at TIME          use the prices of this time, e.g. 2026-02-10T12:00:00Z (default: now)
   --prices FILE      your own prices, a JSON array of {"model", "provider"?,
@@ -67,6 +69,7 @@ interface Settings {
   readonly config: SignalConfig;
   readonly withNormalized: boolean;
   readonly isExplained: boolean;
+  readonly isReported: boolean;
   readonly at: Date;
   readonly overrides: PriceOverrides | undefined;
 }
@@ -81,7 +84,11 @@ export const scoreCommand: Command = {
     const failures = await pumpJsonl(
       io,
       (input) => score(input, settings),
-      settings.isExplained ? (row, input) => explained(row, input, io) : undefined,
+      settings.isReported
+        ? (row, input) => reported(row, input)
+        : settings.isExplained
+          ? (row, input) => explained(row, input, io)
+          : undefined,
     );
     return failures === 0 ? EXIT_OK : EXIT_FAILED;
   },
@@ -90,6 +97,10 @@ export const scoreCommand: Command = {
 function explained(row: JsonObject, input: JsonObject | undefined, io: CommandIo): string {
   if (input === undefined || isObject(row.error)) return JSON.stringify(row);
   return explainScore(input, row, io.stdout.paint);
+}
+
+function reported(row: JsonObject, input: JsonObject | undefined): string {
+  return JSON.stringify(input === undefined || isObject(row.error) ? row : redactedRow(input, row));
 }
 
 /** The columns in output order; null where there is no value. */
@@ -157,6 +168,7 @@ async function readSettings(args: readonly string[], io: CommandIo): Promise<Set
     verifier: { type: 'string' },
     'with-normalized': { type: 'boolean' },
     explain: { type: 'boolean' },
+    report: { type: 'boolean' },
     at: { type: 'string' },
     prices: { type: 'string' },
     json: { type: 'boolean' },
@@ -169,10 +181,12 @@ async function readSettings(args: readonly string[], io: CommandIo): Promise<Set
   const { verifier } = values;
   if (verifier !== undefined && verifier !== 'evidence' && verifier !== 'heuristic')
     throw usageError(`Expected --verifier to be evidence or heuristic, got '${verifier}'`);
-  if (values.explain === true && verifier === 'heuristic')
-    throw usageError('--explain needs the evidence fields, which --verifier heuristic leaves out');
+  for (const option of ['explain', 'report'] as const)
+    if (values[option] === true && verifier === 'heuristic')
+      throw usageError(`--${option} needs the evidence fields, which --verifier heuristic leaves out`);
   return {
     isExplained: values.explain === true,
+    isReported: values.report === true,
     config: resolveSignalConfig({ verifier, enableEvidence: verifier !== 'heuristic' }),
     withNormalized: values['with-normalized'] ?? false,
     at: values.at === undefined ? new Date() : timeOf(values.at),

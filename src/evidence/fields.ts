@@ -41,7 +41,7 @@ function evidenceFields(input: EvidenceInput): FieldValues {
   if (scores === undefined) return {};
   return {
     evidence_risk_score: scores.risk,
-    evidence_risk_level: scores.level,
+    ...(scores.level !== undefined && { evidence_risk_level: scores.level }),
     ...(scores.support !== undefined && { evidence_support: scores.support }),
     evidence_findings: JSON.stringify(scores.findings.map(findingRecord)),
     ...(scores.sampled !== undefined && { evidence_sampled: scores.sampled }),

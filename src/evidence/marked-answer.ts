@@ -1,19 +1,47 @@
-/** What each kind of finding means, as one reads it after its words. */
+/** What each kind of finding says, as one reads it after the words of the answer. */
 const MEANINGS: Readonly<Record<string, string>> = {
-  tool_failed_claimed_success: 'claims an act whose call failed',
-  tool_never_called: 'claims what no call did',
-  partial: 'claims all where a part failed',
-  empty_result_confident_answer: 'states what the empty results cannot give',
-  wrong_value: 'differs from the results',
-  wrong_negation: 'denies what succeeded',
-  unsupported_statement: 'no passage has half of these words',
-  unsupported_number: 'is in no source',
-  unsupported_name: 'is in no source',
-  unsupported_negation: 'its passage is not negated',
+  tool_failed_claimed_success: 'is said to be done or so, but its call failed',
+  tool_never_called: 'is said to be done, but no call did it',
+  partial: 'is said of all, but a part failed',
+  empty_result_confident_answer: 'is stated, but the calls found nothing',
+  wrong_value: 'is not what the results have',
+  wrong_negation: 'is said to have failed, but its call went well',
+  unsupported_number: 'is in no result, document or request',
+  unsupported_name: 'is in no result, document or request',
 };
 
-/** Why a finding of this kind stands against the answer, in a few words. */
-export const meaningOfFinding = (kind: string): string => MEANINGS[kind] ?? 'not as the evidence has it';
+/** Why a finding of this kind stands against the answer, in plain words. */
+export const meaningOfFinding = (kind: string): string => MEANINGS[kind] ?? 'is not as the evidence has it';
+
+/** The call that a finding is about. */
+export interface CallInWords {
+  readonly tool: string;
+  readonly result?: unknown;
+}
+
+const MAX_WORDS = 80;
+const MAX_RESULT = 120;
+const shortened = (text: string, most: number): string => {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+};
+
+/** What a finding says, with the words of the answer and of the call: "says …, but send_payment failed: card_declined". */
+export function explainFinding(kind: string, words: string, call?: CallInWords): string {
+  const said = `"${shortened(words, MAX_WORDS)}"`;
+  if (call === undefined) return `${said} ${meaningOfFinding(kind)}`;
+  const text = typeof call.result === 'string' ? call.result : (JSON.stringify(call.result) ?? '');
+  const result = text === '' ? '' : `: ${shortened(text, MAX_RESULT)}`;
+  const ends: Readonly<Record<string, string>> = {
+    tool_failed_claimed_success: 'failed',
+    partial: 'failed, or did only a part',
+    empty_result_confident_answer: 'found nothing',
+    wrong_value: 'gave something else',
+    wrong_negation: 'went well',
+    tool_never_called: 'did not do it',
+  };
+  return `says ${said}, but ${call.tool} ${ends[kind] ?? 'says otherwise'}${result}`;
+}
 
 /** Where a finding is, in code points. */
 export interface FindingPlace {

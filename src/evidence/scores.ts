@@ -1,90 +1,81 @@
-import { type ClaimKind, findClaims, type TraceStep } from './claims/index.ts';
-import { JoinedSources, supportOf } from './support/index.ts';
-import type { EvidenceInput, EvidenceScores } from './types.ts';
+import { checkAnswer, isContradiction, type TraceReading } from './rules/index.ts';
+import { JoinedSources, type Support, supportOf } from './support/index.ts';
+import type { EvidenceFinding, EvidenceInput, EvidenceLevel, EvidenceScores } from './types.ts';
 
-/**
- * Bounds of the levels and the risks of the trace, calibrated on labelled sets that count equally; `docs/scores.md` has
- * the precision and recall of each.
- */
-const HIGH = 0.7;
-const MEDIUM = 0.35;
-/** Precision of a finding of the trace. */
+/** Risks of the levels of the trace: the share of answers with such a finding that are wrong. */
 const CONTRADICTED = 0.97;
-/** Share of contradicted answers among those without a finding. */
-const NOT_CONTRADICTED = 0.1;
+const NOT_FOUND = 0.5;
+const NO_FINDING = 0.1;
 
-/** The first ones are of the trace. */
+/** Contradicted ones come first. */
 const MAX_FINDINGS = 32;
 
-/** A result that is a document rather than data: its words can support an answer. */
-const MIN_DOCUMENT_CHARS = 400;
-
-/** Findings that hold only if no call is missing. */
-const NEEDS_ALL_STEPS: ReadonlySet<ClaimKind> = new Set<ClaimKind>([
-  'tool_never_called',
-  'empty_result_confident_answer',
-  'wrong_value',
-]);
+const NOTHING: TraceReading = { findings: [], checked: 0, found: 0 };
 
 /** Holds an answer against the trace and its documents. `undefined` without evidence. */
 export function scoreAnswer(input: EvidenceInput): EvidenceScores | undefined {
-  const { prompt = '', answer, steps, retrievedContext } = input;
-  const sources = [
-    ...(retrievedContext === undefined ? [] : [retrievedContext]),
-    ...documentsOf(steps ?? []),
-  ];
-  const claims = (steps === undefined ? [] : findClaims({ prompt, answer, steps })).filter(
-    ({ kind }) => input.stepsArePartial !== true || !NEEDS_ALL_STEPS.has(kind),
-  );
+  const { prompt = '', answer, steps, stepsArePartial, retrievedContext } = input;
+  const trace = steps === undefined ? NOTHING : checkAnswer({ prompt, answer, steps, stepsArePartial });
+  const sources = retrievedContext === undefined ? [] : [retrievedContext];
   const support = sources.length === 0 ? undefined : supportOf({ prompt, answer, sources });
   if (steps === undefined && support === undefined) return undefined;
 
-  const risk = Math.max(
-    claims.length > 0 ? CONTRADICTED : 0,
-    support?.risk ?? 0,
-    steps === undefined ? 0 : NOT_CONTRADICTED,
-  );
-  const contextPoint = codePointsOf(
+  const contradicted = trace.findings.filter(({ kind }) => isContradiction(kind));
+  const missing = trace.findings.filter(({ kind }) => !isContradiction(kind));
+  const findings = [
+    ...contradicted,
+    // What the documents have need not be in a result.
+    ...(support === undefined ? missing : passagesOf(support, sources)),
+  ].slice(0, MAX_FINDINGS);
+  const checked = trace.checked + (support?.checked ?? 0);
+  const level: EvidenceLevel = contradicted.length > 0 ? 'high' : findings.length > 0 ? 'medium' : 'low';
+  const ofTrace = contradicted.length > 0 ? CONTRADICTED : findings.length > 0 ? NOT_FOUND : NO_FINDING;
+  return {
+    risk: Math.max(
+      support?.risk ?? 0,
+      steps === undefined ? 0 : support === undefined || contradicted.length > 0 ? ofTrace : NO_FINDING,
+    ),
+    ...(checked > 0 && { level, support: (trace.found + (support?.found ?? 0)) / checked }),
+    findings: inCodePoints(answer, findings),
+    ...(support !== undefined && support.sampled < 1 && { sampled: support.sampled }),
+  };
+}
+
+/** The findings of the documents, with their places there. */
+function passagesOf({ findings }: Support, sources: readonly string[]): readonly EvidenceFinding[] {
+  const point = codePointsOf(
     new JoinedSources(sources),
-    support?.findings.map(({ endContext = 0 }) => endContext) ?? [],
+    findings.map(({ endContext = 0 }) => endContext),
   );
-  const passages = (support?.findings ?? []).map(({ startContext, endContext, ...finding }) => ({
+  return findings.map(({ startContext, endContext, ...finding }) => ({
     ...finding,
     // Both or none.
     ...(startContext !== undefined &&
       endContext !== undefined &&
       endContext <= MAX_COUNTED_UNITS && {
-        startContext: contextPoint(startContext),
-        endContext: contextPoint(endContext),
+        startContext: point(startContext),
+        endContext: point(endContext),
       }),
   }));
-  const findings = [...claims, ...passages].slice(0, MAX_FINDINGS);
-  const codePoint = codePointsOf(
+}
+
+function inCodePoints(
+  answer: string,
+  findings: readonly (Omit<EvidenceFinding, 'step'> & {
+    readonly rule?: string;
+    readonly step?: number | undefined;
+  })[],
+): readonly EvidenceFinding[] {
+  const point = codePointsOf(
     answer,
     findings.map(({ end }) => end),
   );
-  return {
-    risk,
-    level: risk >= HIGH ? 'high' : risk >= MEDIUM ? 'medium' : 'low',
-    ...(support !== undefined && { support: support.support }),
-    findings: findings.map(({ start, end, ...finding }) => ({
-      ...finding,
-      start: codePoint(start),
-      end: codePoint(end),
-    })),
-    ...(support !== undefined && support.sampled < 1 && { sampled: support.sampled }),
-  };
-}
-
-function documentsOf(steps: readonly TraceStep[]): readonly string[] {
-  return steps.flatMap(({ result, isError }) =>
-    isError !== true &&
-    typeof result === 'string' &&
-    result.length >= MIN_DOCUMENT_CHARS &&
-    !/^\s{0,8}[[{<]/.test(result)
-      ? [result]
-      : [],
-  );
+  return findings.map(({ rule: _, step, start, end, ...finding }) => ({
+    ...finding,
+    ...(step !== undefined && { step }),
+    start: point(start),
+    end: point(end),
+  }));
 }
 
 const SURROGATE = /[\uD800-\uDBFF]/;

@@ -1,5 +1,5 @@
-import type { ClaimKind, TraceStep } from './claims/index.ts';
-import type { SupportKind } from './support/index.ts';
+import type { FindingKind } from './rules/index.ts';
+import type { TraceStep } from './trace/index.ts';
 
 /** What an answer can be held against. */
 export interface EvidenceInput {
@@ -13,9 +13,9 @@ export interface EvidenceInput {
   readonly stepsArePartial?: boolean | undefined;
 }
 
-/** Words of the answer that the evidence contradicts or does not support. Places count code points. */
+/** Words of the answer that the evidence contradicts, or that it does not have. Places count code points. */
 export interface EvidenceFinding {
-  readonly kind: ClaimKind | SupportKind;
+  readonly kind: FindingKind;
   readonly start: number;
   readonly end: number;
   /** Index of the tool call against it. */
@@ -30,8 +30,9 @@ export type EvidenceLevel = 'low' | 'medium' | 'high';
 export interface EvidenceScores {
   /** How unlikely the answer is to be true to its evidence, 0 to 1. */
   readonly risk: number;
-  readonly level: EvidenceLevel;
-  /** Share of the words that carry meaning which the best passage of their sentence has, 0 to 1. */
+  /** `high`: contradicted; `medium`: concrete facts are in no evidence; absent where nothing could be checked. */
+  readonly level?: EvidenceLevel;
+  /** Share of the claims that could be checked which have no finding, 0 to 1. */
   readonly support?: number;
   readonly findings: readonly EvidenceFinding[];
   /** Share of the documents that was read, if not all was. */

@@ -10,11 +10,7 @@ export interface SupportInput {
   readonly sources: readonly string[];
 }
 
-export type SupportKind =
-  | 'unsupported_statement'
-  | 'unsupported_number'
-  | 'unsupported_name'
-  | 'unsupported_negation';
+export type SupportKind = 'unsupported_number' | 'unsupported_name';
 
 /** Words of the answer that its best passage does not support, in UTF-16 code units. */
 export interface SupportFinding {
@@ -29,8 +25,9 @@ export interface SupportFinding {
 export interface Support {
   /** How unlikely the answer is to stand on its sources, 0 to 1. */
   readonly risk: number;
-  /** Share of the words that carry meaning which the best passage of their sentence has, 0 to 1. */
-  readonly support: number;
+  /** How many sentences there are, and how many of them have no finding and half of their words in one passage. */
+  readonly checked: number;
+  readonly found: number;
   readonly findings: readonly SupportFinding[];
   /** Share of the sources that was read, 0 to 1. */
   readonly sampled: number;
@@ -81,13 +78,14 @@ export function supportOf({ prompt, answer, sources }: SupportInput): Support | 
   const features = featuresOf(sentences, read, source);
   let score = BIAS;
   for (const name of Object.keys(WEIGHTS) as Feature[]) score += WEIGHTS[name] * features[name];
-  const words = read.reduce((sum, one) => sum + one.words, 0);
-  const supported = read.reduce((sum, one) => sum + one.supported, 0);
-  const findings = read.flatMap((one, i) => findingsOf(sentences[i] as Tokens, one, source, placeOf));
+  const bySentence = read.map((one, i) => findingsOf(sentences[i] as Tokens, one, source, placeOf));
+  const isFound = ({ words, supported }: Alignment, i: number) =>
+    bySentence[i]?.length === 0 && supported >= words * SUPPORTED_SHARE;
   return {
     risk: 1 / (1 + Math.exp(-score)),
-    support: words === 0 ? 1 : supported / words,
-    findings: findings.slice(0, MAX_FINDINGS),
+    checked: sentences.length,
+    found: read.filter(isFound).length,
+    findings: bySentence.flat().slice(0, MAX_FINDINGS),
     sampled,
   };
 }
@@ -152,7 +150,7 @@ const newNames = (sentence: Tokens, source: Source): readonly number[] =>
 const isNewlyNegated = ({ flags }: Tokens, { isNegated }: Alignment): boolean =>
   !isNegated && flags.filter((flag) => (flag & NEGATION) !== 0).length % 2 === 1;
 
-/** Below this share of supported words a sentence as a whole is a finding. */
+/** Below this share of words in one passage a sentence is not found there. */
 const SUPPORTED_SHARE = 0.5;
 
 function findingsOf(
@@ -174,15 +172,11 @@ function findingsOf(
     end: ends[last] as number,
     ...context,
   });
-  const whole = (kind: SupportKind) => at(kind, 0, starts.length - 1);
-  if (read.words > 2 && read.supported / read.words < SUPPORTED_SHARE)
-    return [whole('unsupported_statement')];
   return [
     ...unsupported(sentence, NUMBER, source).map((i) => at('unsupported_number', i, i)),
     ...newNames(sentence, source)
       .filter((i) => ((flags[i] as number) & NUMBER) === 0)
       .map((i) => at('unsupported_name', i, i)),
-    ...(isNewlyNegated(sentence, read) ? [whole('unsupported_negation')] : []),
   ];
 }
 

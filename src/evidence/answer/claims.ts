@@ -1,0 +1,163 @@
+import { verbStemOf } from '../language/index.ts';
+import { ABSENCES, ACTS, LOOKUPS, Phrases, PLAIN_ACTS, SAYING, TALK } from '../phrases/index.ts';
+import { idsIn } from '../trace/index.ts';
+import { admitsFailure } from './admissions.ts';
+import { isHedgedBefore, type Sentence } from './statements.ts';
+import { type Verb, verbsIn } from './verbs.ts';
+
+/** What a statement says was done or looked up. */
+export interface ActClaim {
+  readonly statement: Sentence;
+  /** `other`: a verb of no known act. */
+  readonly kind: 'act' | 'lookup' | 'other';
+  /** A completed act ("has been", "I've", "successfully"), not just a state ("is cancelled"). */
+  readonly isCompleted: boolean;
+  /** The speaker says that it did it. */
+  readonly isOwn: boolean;
+  /** Verbs of the claim, as they stand there. */
+  readonly verbs: readonly string[];
+  readonly stems: ReadonlySet<string>;
+  /** Families of the verbs; empty for plain acts ("processed"). */
+  readonly acts: ReadonlySet<string>;
+  /** Families named anywhere in the statement. */
+  readonly mentioned: ReadonlySet<string>;
+  /** Identifiers, paths and addresses in the statement and in the list that it opens, in lower case. */
+  readonly ids: ReadonlySet<string>;
+}
+
+/** Claims of acts without a verb of the act: what is so only after it. */
+const IN_EFFECT = new Phrases({
+  en: "went through, went out, everything is confirmed, everything is set, everything is done, all set, all done, taken care of, is complete, is now complete, was a success, was successful, were successful, is successful, is live, is now live, are live, are now live, is now in, are now in, is set, is in place, is in effect, is now set, is all set, are all set, are set, is now active, is now on, is now off, is out, is on its way, are on their way, you're in the queue, you are in the queue, signed up, checked in, you're enrolled, you're registered, is now part, is now at, now includes, now contains, now shows, now has",
+  de: 'ist erledigt, ist raus, ist unterwegs, sind erledigt, ist fertig, erledigt, fertig',
+  es: 'ya está, está listo, listo, hecho',
+  fr: "c'est fait, c'est bon, c'est réglé",
+  pt: 'está pronto, pronto, feito',
+});
+/** Of those, what stands alone or is about everything. */
+const WHOLE = new Phrases({
+  en: 'all done, done, all set, everything is, it went through, went through, taken care of',
+});
+/** What a search of records opens with. */
+const OPENS_DATA = new Phrases({
+  en: "here are your, here are the details, here is your, here's your, here are all, here are the order, here are the available, according to your, according to the records, according to our records, looking at your, based on your account, based on your order, based on the records, here is the user, here are the orders, here is the order, it looks like your, i can see that your, i see that your",
+  de: 'laut ihrem, laut deinem, laut dem, gemäß',
+  es: 'según tu, según su, según el, según los',
+  fr: "d'après, selon votre, selon le",
+  pt: 'de acordo com, segundo o',
+  ja: 'によると, によれば',
+  zh: '根据您的, 根据记录, 根据查询, 查询结果',
+});
+
+/** Past participles and completed forms of German, Spanish, Portuguese and French that follow an auxiliary. */
+const AUXILIARIES: ReadonlySet<string> = new Set(
+  'ist sind wurde wurden habe hat haben he ha han hemos fue fueron está están quedó queda quedan foi foram ficou ficaram est sont été ont ai se'.split(
+    ' ',
+  ),
+);
+const OWN_AUXILIARIES: ReadonlySet<string> = new Set(['habe', 'he', 'hemos', "j'ai", 'haben']);
+const PARTICIPLE =
+  /^(?:(?:nach|um|ein|ab|auf|aus|an|zu|vor|mit|weiter|zurück)?(?:ge|be|ver|er)\p{L}{2,}(?:t|en)|\p{L}+iert|\p{L}{2,}ge\p{L}{2,}(?:t|en)|\p{L}+(?:[ai]d[oa]s?|ées?|és?|ió|aron|eron)|(?:hech|puest|escrit|abiert|resuelt|feit|abert|post)[oa]s?|fait|mise?s?|prise?s?|ouverte?s?)$/u;
+const DONE_IN_CJK = /已(?!经?无)|了(?=[。，,！!\s]|$)|完成|しました|ました(?!か)|済み|完了/u;
+const OWN_IN_CJK = /我(?:已|刚|剛|帮|幫|替)|(?:帮|幫|为|為|替)(?:您|你)|ました/u;
+const ENGLISH: ReadonlySet<string> = new Set('the your you is has been and to of for i was are'.split(' '));
+const MAX_LIST = 8;
+
+/** What the statements claim, all that is no question, plan, request or label. */
+export function actClaimsOf(statements: readonly Sentence[]): readonly ActClaim[] {
+  return statements.flatMap((statement, index) => {
+    if (statement.kind !== 'claim' || TALK.has(statement)) return [];
+    const claim = actClaimIn(statement);
+    if (claim === undefined) return [];
+    const opens = /:\s*$/.test(statement.text);
+    const items = opens ? statements.slice(index + 1, index + MAX_LIST).filter(({ isItem }) => isItem) : [];
+    return [{ ...claim, ids: new Set([statement, ...items].flatMap(({ text }) => [...idsIn(text)])) }];
+  });
+}
+
+function actClaimIn(statement: Sentence): Omit<ActClaim, 'ids'> | undefined {
+  const verbs = verbsIn(statement);
+  const mentioned = ACTS.in(statement);
+  const done = verbs.filter((verb) => isAct(verb, mentioned));
+  const others = verbs.filter(({ text }) => !SAYING.hasWord(text) && !LOOKUPS.hasWord(text));
+  const isElsewhere = isCompletedElsewhere(statement);
+  const inEffect = IN_EFFECT.find(statement);
+  const isThrough =
+    inEffect !== undefined &&
+    !isHedgedBefore(statement, inEffect.start) &&
+    !deniesBefore(statement, inEffect.start);
+  const acts = new Set(done.flatMap(({ text }) => ACTS.of(text)));
+  if (isElsewhere) for (const act of mentioned) acts.add(act);
+  const isClaimed =
+    done.length > 0 || isThrough || (isElsewhere && (acts.size > 0 || PLAIN_ACTS.has(statement)));
+  const base = {
+    statement,
+    mentioned,
+    stems: new Set(others.map(({ text }) => actStemOf(text))),
+    acts,
+    isOwn:
+      verbs.some(({ form }) => form === 'own') ||
+      (isElsewhere &&
+        (statement.words.some(({ text }) => OWN_AUXILIARIES.has(text)) || OWN_IN_CJK.test(statement.text))),
+  };
+  if (isClaimed)
+    return {
+      ...base,
+      kind: 'act',
+      isCompleted:
+        isElsewhere || (isThrough && WHOLE.has(statement)) || done.some(({ form }) => form !== 'state'),
+      verbs: [
+        ...done.map(({ text }) => text),
+        ...(isThrough ? ['complet', 'success', 'confirm'] : []),
+        ...(isElsewhere
+          ? statement.words.flatMap(({ text }) => (ACTS.of(text).length > 0 ? [text] : []))
+          : []),
+      ],
+    };
+  const isLookup =
+    verbs.some(({ text, form }) => form === 'own' && (LOOKUPS.hasWord(text) || text.startsWith('confirm'))) ||
+    OPENS_DATA.has(statement) ||
+    (statement.isUnspaced && LOOKUPS.has(statement));
+  if (isLookup) return { ...base, kind: 'lookup', isCompleted: true, verbs: [] };
+  if (others.length === 0) return undefined;
+  return {
+    ...base,
+    kind: 'other',
+    isCompleted: others.some(({ form }) => form !== 'state'),
+    verbs: others.map(({ text }) => text),
+  };
+}
+
+const IRREGULAR: Readonly<Record<string, string>> = {
+  sent: 'send',
+  paid: 'pay',
+  made: 'make',
+  wrote: 'write',
+  written: 'write',
+};
+export const actStemOf = (verb: string): string => verbStemOf(IRREGULAR[verb] ?? verb);
+
+const isAct = ({ text, form }: Verb, mentioned: ReadonlySet<string>): boolean => {
+  if (ACTS.of(text).length > 0) return text !== 'ordered' || form !== 'state';
+  if (text === 'made') return mentioned.size > 0 && form !== 'own';
+  return PLAIN_ACTS.hasWord(text) && !(form === 'own' && text.startsWith('confirm'));
+};
+
+const deniesBefore = (statement: Sentence, place: number): boolean => {
+  const hit = ABSENCES.find(statement);
+  return hit !== undefined && hit.start < place;
+};
+
+/** A completed act in a language other than English. */
+function isCompletedElsewhere(statement: Sentence): boolean {
+  const { words, lower, isUnspaced } = statement;
+  if (words.some(({ text }) => ENGLISH.has(text)) || admitsFailure(statement)) return false;
+  if (isUnspaced) return DONE_IN_CJK.test(lower);
+  const [first, second] = words;
+  const isParticiple = (word: string | undefined) =>
+    word !== undefined && PARTICIPLE.test(word) && !/ung(?:en)?$/.test(word);
+  // "¡Reserva confirmada!", "Termin verschoben."
+  if (words.length <= 3 && isParticiple(second?.text) && ACTS.in(statement).size > 0) return true;
+  if (words.length > 2 && isParticiple(first?.text) && ACTS.of(first?.text ?? '').length > 0) return true;
+  const auxiliary = words.findIndex(({ text }) => AUXILIARIES.has(text) || text.startsWith("j'ai"));
+  return auxiliary >= 0 && words.slice(auxiliary + 1, auxiliary + 16).some(({ text }) => isParticiple(text));
+}

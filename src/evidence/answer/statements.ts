@@ -1,0 +1,180 @@
+import { ADVICE, ADVICE_HEADINGS, HEDGES, IMPERATIVES, type Passage, readPassage } from '../phrases/index.ts';
+import { sentenceEnds } from '../support/index.ts';
+
+/**
+ * What a sentence of an answer is. Only `claim` says what was done or found here; `advice` is what one may do or what is
+ * so in general; `request` asks the user for something; `label` stands over others.
+ */
+export type SentenceKind = 'claim' | 'question' | 'request' | 'plan' | 'advice' | 'label' | 'code' | 'quote';
+
+/** A sentence of the answer, with its place in UTF-16 code units and its words. */
+export interface Sentence extends Passage {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+  readonly kind: SentenceKind;
+  /** A member of a list, or a row of a table. */
+  readonly isItem: boolean;
+  /** Under a heading over advice. */
+  readonly isInAdvice: boolean;
+}
+
+const MAX_ANSWER_CHARS = 16_384;
+/** Longer sentences are read up to here, so that work on a sentence is bounded. */
+const MAX_SENTENCE_CHARS = 600;
+const MAX_STATEMENTS = 240;
+/** A call written into the answer as text: what follows is no claim. */
+const CALL_AS_TEXT = /<(?:tool_call|function[-_]call)/;
+
+const FENCE = /^ {0,3}(?:```|~~~)/;
+const HEADING = /^ {0,3}#{1,6}\s/;
+/** A line that is bold as a whole, or a few words with a colon at its end. */
+const LABEL = /^\W{0,6}(?:\*\*[^*\n]{1,120}\*\*\W{0,3}|[^\n.!?。]{1,80}[:：])\s*$/u;
+/** Words that make a sentence of a line: "Both orders have been cancelled:". */
+const HAS_VERB =
+  /(?<!\p{L})(?:is|are|was|were|has|have|had|been|ist|sind|wurden?|hat|está|están|fue|est|sont|ont|foi|são|i|here)(?!\p{L})|['’](?:s|ve|re)\s|しました|了/iu;
+const ITEM = /^\s{0,12}(?:[-*•+|✅✓☑❌⚠]|\d{1,2}[.)]\s)/u;
+const QUOTE = /^ {0,3}> /;
+const RULE = /^[\s|:*_=-]*$/;
+/** A question mark, or the particle that Japanese has for it. */
+const ASKS = /[?？]["'”’)\]*\s]{0,4}$|(?:です|ます|ません|ましょう|でしょう)か[。.]?$/;
+
+/** The sentences of an answer, sorted by what they are. */
+export function statementsOf(answer: string): readonly Sentence[] {
+  const head = answer.slice(0, MAX_ANSWER_CHARS);
+  const call = head.search(CALL_AS_TEXT);
+  const text = call < 0 ? head : head.slice(0, call);
+  const statements: Sentence[] = [];
+  let [isCode, isAdvice, sectionLevel] = [false, false, 7];
+  for (let start = 0; start < text.length && statements.length < MAX_STATEMENTS; ) {
+    const breakAt = text.indexOf('\n', start);
+    const end = breakAt < 0 ? text.length : breakAt;
+    const line = text.slice(start, end);
+    if (FENCE.test(line)) isCode = !isCode;
+    else if (isCode && statements.at(-1)?.kind === 'code') {
+      // One for a whole block.
+    } else if (line.trim() !== '' && !RULE.test(line)) {
+      const isHeading = !isCode && HEADING.test(line);
+      const isLabel = isHeading || (!isCode && LABEL.test(line) && !HAS_VERB.test(line));
+      if (isLabel) {
+        const level = isHeading ? line.trimStart().indexOf(' ') : ITEM.test(line) ? 9 : 7;
+        if (isHeading || level <= sectionLevel || !isAdvice) {
+          isAdvice = level < 9 ? ADVICE_HEADINGS.has(readPassage(line)) : isAdvice;
+          sectionLevel = level;
+        }
+      }
+      const fixed = isCode ? 'code' : isLabel ? 'label' : QUOTE.test(line) ? 'quote' : undefined;
+      addLine(statements, text, start, end, fixed, isAdvice);
+    }
+    start = end + 1;
+  }
+  return statements;
+}
+
+function addLine(
+  statements: Sentence[],
+  text: string,
+  start: number,
+  end: number,
+  fixed: SentenceKind | undefined,
+  isInAdvice: boolean,
+): void {
+  const line = text.slice(start, end);
+  const isItem = ITEM.test(line);
+  let from = start;
+  const ends = fixed === undefined ? sentenceEnds(line) : [line.length];
+  for (const relative of ends) {
+    const to = start + relative;
+    const raw = text.slice(from, to);
+    if (/^\s*\d{1,2}[.)]$/.test(raw)) continue;
+    const trimmed = raw.trim();
+    if (trimmed !== '' && /[\p{L}\p{N}]/u.test(trimmed) && statements.length < MAX_STATEMENTS) {
+      const at = from + raw.indexOf(trimmed[0] as string);
+      const read = trimmed.slice(0, MAX_SENTENCE_CHARS).replace(/[*`]|(?<!\w)_|_(?!\w)/g, ' ');
+      const passage = readPassage(read);
+      statements.push({
+        ...passage,
+        start: at,
+        end: at + trimmed.length,
+        text: read,
+        kind: fixed ?? kindOf(passage, trimmed),
+        isItem,
+        isInAdvice,
+      });
+    }
+    from = to;
+  }
+}
+
+function kindOf(passage: Passage, text: string): SentenceKind {
+  if (ASKS.test(text.slice(-12))) return 'question';
+  if (isRequest(passage)) return 'request';
+  if (PLANS.beginsIn(passage)) return 'plan';
+  return 'claim';
+}
+
+/** The first words make a plan of the whole: "I'll cancel it", "Let me check". */
+const PLANS = {
+  beginsIn(passage: Passage): boolean {
+    const [first, second] = passage.words;
+    return (
+      /^(?:i'll|we'll|let|let's)$/.test(first?.text ?? '') || (first?.text === 'i' && second?.text === 'will')
+    );
+  },
+};
+
+/** The first word that is no number and no greeting. */
+const firstWord = ({ words }: Passage): number =>
+  words.findIndex(({ text }) => !/^(?:\d+|and|then|also|first|finally|next|but|or)$/.test(text));
+
+/** Asks for something, or for leave to do what it says. */
+export function isRequest(passage: Passage): boolean {
+  const at = firstWord(passage);
+  const word = passage.words[at]?.text ?? '';
+  const isNote = /^(?:note|be|find|see)$/.test(passage.words[at + 1]?.text ?? '');
+  return (
+    (/^(?:please|confirm|reply|respond|provide|choose|tell|type|select|specify|verify|let|ask|check)$/.test(
+      word,
+    ) &&
+      !isNote) ||
+    UPON_LEAVE.test(passage.lower)
+  );
+}
+const UPON_LEAVE =
+  /\b(?:once|after|when|as soon as|if) you(?:['’]ve| have)? (?:\w{1,12} )?(?:confirm|approve|agree|reply)/;
+
+/** Advice, an offer, an estimate or a general truth: facts in it are not held against the results. */
+export const isAdvice = (statement: Sentence): boolean =>
+  statement.isInAdvice ||
+  ADVICE.has(statement) ||
+  IMPERATIVES.beginsAt(statement, Math.max(0, firstWord(statement)));
+
+/** Words before this place make a plan, a condition or somebody's wish of what follows in their clause. */
+export const isHedgedBefore = (statement: Sentence, place: number): boolean => {
+  for (let i = 0; i < statement.words.length; i++) {
+    const word = statement.words[i];
+    if (word === undefined || word.start >= place) return false;
+    if (isHedge(statement, i) && !/[,;:–—]/.test(statement.text.slice(word.end, place))) return true;
+  }
+  return statement.isUnspaced && HEDGES.find({ ...statement, words: [] }) !== undefined;
+};
+
+const IS_DAY = /^\d{1,4}(?:st|nd|rd|th)?$/;
+/** Whether a word makes what follows a plan: not the month in "3 May", not "I can see that it was approved". */
+export function isHedge(passage: Passage, i: number): boolean {
+  if (!HEDGES.beginsAt(passage, i)) return false;
+  const { words } = passage;
+  const [before, word, next] = [words[i - 1]?.text ?? '', words[i]?.text ?? '', words[i + 1]?.text ?? ''];
+  if (word === 'may')
+    return !(IS_DAY.test(before) || IS_DAY.test(next) || before === 'of' || before === 'since');
+  return !(word === 'can' && /^(?:i|we)$/.test(before) && /^(?:see|confirm|assure)$/.test(next));
+}
+
+const CONDITIONS: ReadonlySet<string> = new Set('if unless when whether until would'.split(' '));
+/** The statement speaks of a case, not of what happened. */
+export const isConditional = ({ words }: Passage): boolean => words.some(({ text }) => CONDITIONS.has(text));
+/** A word of the statement makes a plan or a condition of it. */
+export const isPlan = (statement: Sentence): boolean =>
+  statement.kind === 'plan' ||
+  statement.words.some((_, i) => isHedge(statement, i)) ||
+  (statement.isUnspaced && HEDGES.find({ ...statement, words: [] }) !== undefined);

@@ -1,0 +1,143 @@
+import { isNegation } from '../language/index.ts';
+import { ACTS, SAYING, type Word } from '../phrases/index.ts';
+import { isHedge, type Sentence } from './statements.ts';
+
+/** `own`: "I've sent it"; `done`: "has been sent"; `state`: "is sent". */
+export type VerbForm = 'own' | 'done' | 'state';
+export interface Verb {
+  readonly text: string;
+  readonly form: VerbForm;
+  readonly start: number;
+}
+
+const set = (words: string): ReadonlySet<string> => new Set(words.split(' '));
+const ADVERBS = set(
+  'now just also already both all each successfully been officially since then recently fully correctly automatically indeed again went gone ahead and therefore all',
+);
+const PAST_FORMS = set('sent made found wrote rewrote paid put built ran set');
+const BE = set("is are was were you're they're it's that's");
+/** A participle: what follows "have" and is none is a thing that one has. */
+const COMPLETED = /(?:[dntw]|[ndmt]e|un|ut|ung)$/;
+const STATE_ENDING = /(?:ed|en|nt|id|lt|de|pt|plit)$/;
+/** "Fixed the typo": what follows a participle that begins a sentence and claims an act. */
+const OBJECTS = set('the your a an all both it them this that these');
+/** Claims without a verb are at the beginning of an answer. */
+const MAX_OPENING = 60;
+const MAX_BARE = 9;
+const MAX_REACH = 10;
+const CLAUSE_BREAK = /[,;:–—]/;
+
+/** English verbs in a completed form whose clause is no plan and no denial. */
+export function verbsIn(statement: Sentence): readonly Verb[] {
+  const { words, text } = statement;
+  const verbs: Verb[] = [];
+  const at = (index: number) => words[index]?.text ?? '';
+  const afterAdverbs = (index: number) => {
+    let next = index;
+    while (ADVERBS.has(at(next))) next++;
+    return next;
+  };
+  const take = (from: number, verb: number, form: VerbForm) => {
+    const word = words[verb];
+    if (word === undefined || (form !== 'state' && !COMPLETED.test(word.text))) return;
+    if (!isHedged(statement, from, verb)) verbs.push({ text: word.text, form, start: word.start });
+  };
+  if (statement.start < MAX_OPENING && /^\W{0,8}[\p{Lu}\d#]/u.test(text)) {
+    const bare = bareParticiple(statement);
+    if (bare > 0) take(bare, bare, 'done');
+  }
+  const first = at(0);
+  if (
+    first.endsWith('ed') &&
+    !SAYING.hasWord(first) &&
+    (OBJECTS.has(at(1)) || (words.length === 1 && ACTS.of(first).length > 0))
+  )
+    take(0, 0, 'own');
+  for (let i = 0; i < words.length; i++) {
+    const word = at(i);
+    const isWe = word === 'i' || word === 'we';
+    if (isJoined(statement, i, verbs)) take(i, i, verbs.at(-1)?.form ?? 'own');
+    else if (word === "i've" || word === "we've") take(i, afterAdverbs(i + 1), 'own');
+    else if (isWe && at(i + 1) === 'have') take(i, afterAdverbs(i + 2), 'own');
+    else if (isWe) {
+      const verb = afterAdverbs(i + 1);
+      if (/..ed$/.test(at(verb)) || PAST_FORMS.has(at(verb))) take(i, verb, 'own');
+    } else if (word === 'has' || word === 'have') {
+      const verb = afterAdverbs(i + 1);
+      if (words.slice(i + 1, verb).some((one) => one.text === 'been')) take(i, verb, 'done');
+    } else if ((BE.has(word) || word.endsWith("'s")) && !isRelative(words, i)) {
+      const verb = afterAdverbs(i + 1);
+      if (STATE_ENDING.test(at(verb)) && at(verb).length > 3)
+        take(i, verb, at(i + 1) === 'successfully' ? 'done' : 'state');
+    } else if (word === 'successfully') {
+      take(i, at(i + 1) === 'been' ? i + 2 : i + 1, 'done');
+      if (at(i - 1).endsWith('ed')) take(i - 1, i - 1, 'done');
+    }
+  }
+  return verbs;
+}
+
+/** "a code that's sent to your phone": what a thing is like. */
+const isRelative = (words: readonly Word[], i: number): boolean => {
+  const [before, earlier] = [words[i - 1]?.text ?? '', words[i - 2]?.text ?? ''];
+  return (before === 'that' || before === 'which') && i > 1 && !SAYS.has(earlier);
+};
+const SAYS = set('confirm confirmed see say and but so yes ok okay all both is');
+
+/** "I've booked the room and invited Lou" */
+const isJoined = ({ words }: Sentence, i: number, verbs: readonly Verb[]): boolean => {
+  const word = words[i]?.text ?? '';
+  const before = words[i - 1]?.text;
+  return (
+    verbs.length > 0 &&
+    verbs.at(-1)?.form !== 'state' &&
+    (word.endsWith('ed') || word === 'sent' || word === 'paid') &&
+    (before === 'and' || (before === 'also' && words[i - 2]?.text === 'and')) &&
+    !SAYING.hasWord(word)
+  );
+};
+
+const FINITE = set(
+  "is are was were be been being has have had do does did can could will would should may might must get gets got not no never i you we they he she it that which who if when once any how what why un nothing none need needs want i'm you're i've it's that's there's don't can't than remains remain stays looks seems shows show includes comes costs runs expires appears requires",
+);
+const BARE_PARTICIPLE =
+  /^(?:[a-z]{3,14}ed|sent|paid|made|set|taken|put|written|sold|reset|rebuilt|built|rerun|undone|frozen)$/;
+/** "Total paid" */
+const OF_SUM = set('total amount sum price fee fees date time already originally');
+
+/** The participle of "Snapshot of vm-22 taken, …", "Reminder set for Friday."; -1 where there is none. */
+function bareParticiple({ words, text }: Sentence): number {
+  if (words.length < 2) return -1;
+  for (let i = 0; i < Math.min(words.length, MAX_BARE); i++) {
+    const word = words[i] as Word;
+    if (FINITE.has(word.text)) return -1;
+    if (i > 0 && CLAUSE_BREAK.test(text.slice((words[i - 1] as Word).end, word.start))) return -1;
+    if (i === 0 || !BARE_PARTICIPLE.test(word.text) || OF_SUM.has((words[i - 1] as Word).text)) continue;
+    const after = text.slice(word.end);
+    if (/^\s{0,3}(?:[.!,;(–—✅✓]|$)/.test(after)) return i;
+    if (/^ (?:for|to) /.test(after)) return words.slice(i + 1).some((one) => FINITE.has(one.text)) ? -1 : i;
+  }
+  return -1;
+}
+
+const TIMES = set('once if when after until unless whether');
+const CUT_OFF = set('unable couldn didn wasn weren hasn haven isn aren won');
+export const isDenial = (word: string): boolean => isNegation(word) || CUT_OFF.has(word);
+
+/** A plan, a condition or a denial stands before the verb in its clause. */
+function isHedged(statement: Sentence, from: number, verb: number): boolean {
+  const { words, text } = statement;
+  for (let i = from; i < verb; i++) if (isDenial((words[i] as Word).text)) return true;
+  let isAfterAnd = false;
+  for (let i = from - 1; i >= Math.max(0, from - MAX_REACH); i--) {
+    const word = words[i] as Word;
+    const next = words[i + 1] as Word;
+    if (CLAUSE_BREAK.test(text.slice(word.end, next.start)) || word.text === 'but') return false;
+    // "as soon as the return and both exchanges are completed": a condition reaches further than a plan.
+    if (word.text === 'and') isAfterAnd = true;
+    if (isAfterAnd) {
+      if (TIMES.has(word.text) || (word.text === 'soon' && next.text === 'as')) return true;
+    } else if (isHedge(statement, i) || isDenial(word.text)) return true;
+  }
+  return false;
+}

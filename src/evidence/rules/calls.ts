@@ -1,0 +1,88 @@
+/** Which calls a claim is about, and whether the answer owns up to what failed. */
+import { type ActClaim, actStemOf, admitsFailure, type Sentence } from '../answer/index.ts';
+import { verbStemOf } from '../language/index.ts';
+import { ACTS } from '../phrases/index.ts';
+import { idsIn, type ReadStep } from '../trace/index.ts';
+import { shares } from './finding.ts';
+import type { AnswerReading } from './types.ts';
+
+/** The calls that change something. */
+export const writesOf = ({ steps }: AnswerReading): readonly ReadStep[] =>
+  steps.filter((step) => !step.isRead && !step.isListing && step.tool !== 'think');
+
+/** The failure of a call that no later one made good. */
+export const isUnrepaired = (step: ReadStep): boolean => step.isBad && !step.isRepaired;
+
+/** The calls that a claim is about: of its families or its verb, and with its identifiers where a call has one of them. */
+export function callsFor(claim: ActClaim, writes: readonly ReadStep[]): readonly ReadStep[] {
+  const isPlain = claim.acts.size === 0 && claim.mentioned.size === 0 && claim.kind === 'act';
+  const related = isPlain
+    ? writes
+    : writes.filter(
+        (step) =>
+          shares(step.stems, claim.stems) ||
+          (claim.kind === 'act' &&
+            (step.acts.size === 0 || shares(step.acts, claim.mentioned) || shares(step.acts, claim.acts))),
+      );
+  const named = related.filter((step) => shares(claim.ids, step.ids) || isNamedIn(claim.statement, step));
+  return named.length > 0 ? named : related;
+}
+
+/** Whether the statement has a text that the call was given: a name, a place. */
+export const isNamedIn = ({ lower }: Sentence, step: ReadStep): boolean =>
+  step.names.some((name) => name.length > 2 && /\p{L}/u.test(name) && lower.includes(name));
+
+const MAX_REASON_CHARS = 400;
+const MIN_REASON_WORD = 5;
+
+/** Whether the answer tells of the failure of this call: by an admission that may mean it, or by the words of its reason. */
+export function isTold(reading: AnswerReading, step: ReadStep | undefined, claim?: ActClaim): boolean {
+  const admissions = reading.statements.filter((one) => one.kind !== 'code' && admitsFailure(one));
+  if (admissions.some((one) => concerns(one, step, claim))) return true;
+  return step !== undefined && hasReason(reading, step);
+}
+
+/** An admission of another act, or of things that are named and are others, excuses nothing. */
+function concerns(admission: Sentence, step: ReadStep | undefined, claim: ActClaim | undefined): boolean {
+  if (step === undefined || (claim !== undefined && claim.statement === admission)) return true;
+  const acts = ACTS.in(admission);
+  const isOther =
+    acts.size > 0 && !shares(acts, step.acts) && !(claim !== undefined && shares(acts, claim.acts));
+  if (isOther && step.acts.size > 0 && !admission.words.some(({ text }) => step.stems.has(verbStemOf(text))))
+    return false;
+  const ids = [...idsIn(admission.lower)].filter((id) => /\d{4}/.test(id));
+  return (
+    ids.length === 0 ||
+    ids.some((id) => claim?.ids.has(id) === true || step.argumentsText.toLowerCase().includes(id))
+  );
+}
+
+/** Words of a failure that no request, tool or argument has, and that the answer has. */
+function hasReason({ statements, prompt }: AnswerReading, step: ReadStep): boolean {
+  const reason = step.text.slice(0, MAX_REASON_CHARS).toLowerCase();
+  const given = `${step.argumentsText} ${step.tool} ${prompt}`.toLowerCase();
+  const answer = statements.map(({ lower }) => lower).join('\n');
+  if (/\p{Script=Han}/u.test(reason))
+    return (reason.match(/[\p{Script=Han}\p{Script=Katakana}]{2}/gu) ?? []).some(
+      (pair) =>
+        answer.includes(pair) &&
+        !given.includes(pair) &&
+        !/状态|結果|结果|成功|完成|完了|消息|信息|理由|原因|已|予約|送信/.test(pair),
+    );
+  return (reason.match(/\p{L}{4,20}/gu) ?? []).some((word) => {
+    const stem = word.slice(0, Math.max(MIN_REASON_WORD, Math.min(7, word.length - 2)));
+    return (
+      (word.length >= MIN_REASON_WORD || /^(?:full|busy|lost|late|dead|down)$/.test(word)) &&
+      !given.includes(stem.slice(0, MIN_REASON_WORD)) &&
+      !COMMON.has(word) &&
+      ACTS.of(word).length === 0 &&
+      !step.stems.has(actStemOf(word)) &&
+      answer.includes(stem)
+    );
+  });
+}
+const COMMON: ReadonlySet<string> = new Set(
+  'error errors failed failure failures order orders payment item items amount method status error request requested operation completed processed success successful confirm confirmed message result address customer account user false state service number please there their which could would should invalid details reason further information assist cannot record value'.split(
+    ' ',
+  ),
+);

@@ -1,0 +1,161 @@
+import { isAdvice, isPlan, type Sentence } from '../answer/index.ts';
+import { FUNCTION_WORDS } from '../language/index.ts';
+import { isUnspaced } from '../phrases/index.ts';
+import {
+  bareName,
+  daysIn,
+  type Figure,
+  figuresOutside,
+  type Known,
+  type NamedThing,
+  namesIn,
+  type TimeOfDay,
+  timesIn,
+} from '../values/index.ts';
+
+interface Place {
+  readonly statement: Sentence;
+  /** In the answer. */
+  readonly start: number;
+  readonly end: number;
+  /** `derived`: it can be computed from what is known. */
+  readonly state: 'found' | 'derived' | 'missing';
+  /** The statement presents it as found: it is no advice, plan, estimate or example. */
+  readonly isStated: boolean;
+}
+
+/** Something in a claim that can be looked up in the results. */
+export type Fact = Place &
+  (
+    | { readonly kind: 'figure'; readonly figure: Figure }
+    | { readonly kind: 'name'; readonly name: NamedThing }
+    | { readonly kind: 'day'; readonly readings: readonly number[] }
+    | { readonly kind: 'time'; readonly time: TimeOfDay }
+  );
+
+const MAX_FACTS = 160;
+/** A computation or a definition: "1 ounce = 31.1 grams". */
+const COMPUTED = /\s[=÷×]\s|→/;
+
+/** The facts of the claims, each held against what is known. */
+export function checkFacts(statements: readonly Sentence[], known: Known): readonly Fact[] {
+  const facts: Fact[] = [];
+  const open: { at: number; figure: Figure }[] = [];
+  for (const statement of statements) {
+    if (statement.kind === 'code' || statement.kind === 'question' || facts.length >= MAX_FACTS) continue;
+    const { text, lower, start } = statement;
+    const isStated =
+      statement.kind === 'claim' && !isAdvice(statement) && !isPlan(statement) && !COMPUTED.test(text);
+    const put = (at: { start: number; end: number }, state: Place['state'], rest: Partial<Fact>) =>
+      facts.push({
+        statement,
+        start: Math.min(start + at.start, statement.end),
+        end: Math.min(start + at.end, statement.end),
+        state,
+        isStated,
+        ...rest,
+      } as Fact);
+    const names = namesIn(text);
+    const days = daysIn(text);
+    const times = timesIn(lower);
+    for (const name of names)
+      put(name, isNameKnown(name, known) ? 'found' : 'missing', { kind: 'name', name });
+    for (const day of days)
+      put(day, day.readings.some((one) => known.days.has(one)) ? 'found' : 'missing', {
+        kind: 'day',
+        readings: day.readings,
+      });
+    for (const time of times)
+      put(time, isTimeKnown(time, known) ? 'found' : 'missing', { kind: 'time', time });
+    for (const figure of figuresOutside(text, [...names, ...days, ...times])) {
+      if (isMarker(text, figure)) continue;
+      const isFound = known.states(figure) || known.counts.has(figure.value);
+      if (!isFound) open.push({ at: facts.length, figure });
+      put(figure, isFound ? 'found' : 'missing', { kind: 'figure', figure });
+    }
+  }
+  for (const { at, figure } of open)
+    if (known.derives(figure, besides(facts, at), true) || isSumOf(figure, facts))
+      facts[at] = { ...(facts[at] as Fact), state: 'derived' };
+  return facts;
+}
+
+const MAX_SUMMED = 64;
+/** Whether the figure is the sum of others beside each other in the answer. */
+export function isSumOf({ value, dimension }: Figure, facts: readonly Fact[]): boolean {
+  const others = facts
+    .flatMap((fact) =>
+      fact.kind === 'figure' && fact.figure.dimension === dimension && fact.figure.value !== value
+        ? [Math.abs(fact.figure.value)]
+        : [],
+    )
+    .slice(0, MAX_SUMMED);
+  for (let from = 0; from < others.length; from++) {
+    let sum = 0;
+    for (let i = from; i < others.length && i < from + 16; i++) {
+      sum += others[i] as number;
+      if (i > from && Math.abs(sum - value) < 0.011) return true;
+    }
+  }
+  return false;
+}
+
+const MAX_BESIDE = 16;
+/** The found figures nearest to one. */
+const besides = (facts: readonly Fact[], at: number): readonly number[] =>
+  facts
+    .slice(Math.max(0, at - MAX_BESIDE), at + MAX_BESIDE)
+    .flatMap((fact) => (fact.kind === 'figure' && fact.state === 'found' ? [fact.figure.value] : []))
+    .slice(0, MAX_BESIDE);
+
+const isNameKnown = ({ text, kind }: NamedThing, known: Known): boolean => {
+  if (
+    (kind === 'id' && known.ids.has(text)) ||
+    known.knows(text) ||
+    (text.startsWith('#') && known.knows(text.slice(1)))
+  )
+    return true;
+  const bare =
+    kind === 'place' ? bareName(decoded(text).replace(/^https?:\/\/(?:www\.)?/, '')) : bareName(text);
+  // The beginning of an address, before what it asks for.
+  if (kind === 'place' && text.length > 40 && known.knows(text.slice(0, Math.max(30, text.lastIndexOf('&')))))
+    return true;
+  return known.knowsBare(bare) || (kind === 'id' && /^v\d/.test(text) && known.knows(text.slice(1)));
+};
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
+const HALF_DAY = 720;
+const isTimeKnown = ({ minutes, isExact }: TimeOfDay, known: Known): boolean =>
+  known.times.some((one) =>
+    isExact && one.isExact ? one.minutes === minutes : one.minutes % HALF_DAY === minutes % HALF_DAY,
+  );
+
+/** The number of an item or a heading ("1.", "Step 3", "Day 2"), or a part of a name ("401(k)"). */
+function isMarker(text: string, { start, end, raw, dimension }: Figure): boolean {
+  const before = text.slice(Math.max(0, start - 14), start);
+  const after = text.slice(end, end + 4);
+  if (/^\([a-z]\)/.test(after)) return true;
+  if (/^\s*$/.test(text.slice(0, start)) && /^[.):]/.test(after)) return true;
+  if (
+    /(?:step|day|week|option|part|chapter|section|phase|level|no\.?|number|page|figure|table|top|line|question|version|q)\s?#?$/i.test(
+      before,
+    )
+  )
+    return true;
+  // "iPhone 15", "Class 3": a name with a number. A currency or a unit makes a figure of it.
+  const word = /(\p{L}{2,14})[\s-]$/u.exec(before)?.[1] ?? '';
+  return (
+    raw.length <= 4 &&
+    dimension === 'none' &&
+    /\p{Lu}/u.test(word) &&
+    !isUnspaced(word) &&
+    !FUNCTION_WORDS.en.has(word.toLowerCase()) &&
+    !/^(?:total|rating|price|score)$/i.test(word)
+  );
+}

@@ -1,0 +1,102 @@
+/** Files that are said to be made and that no call made. */
+import { admitsFailure, isPlan, type Sentence } from '../answer/index.ts';
+import type { ReadStep } from '../trace/index.ts';
+import { call, example, failure } from './examples.ts';
+import { onStatement } from './finding.ts';
+import type { Rule, RuleFinding } from './types.ts';
+
+const SAVED =
+  /(?<![\p{L}\d])(?:saved|stored|exported|written|wrote|created|generated|available|located|downloaded|placed|gespeichert|erstellt|guardad[oa]|cread[oa]|enregistré|créé|salvo|criado)(?!\p{L})|保存|生成|作成|创建/u;
+const OF_FILES = /file|sav|writ|creat|generat|convert|tool|document|could|unable|cannot|not able/;
+const LISTED =
+  /^\W{0,8}(?:[-*•]|\d{1,2}[.)])?\W{0,4}(?:(?:file|path|location|saved|output|report|pdf|html)[^:]{0,24}:\W{0,4})?(?:~|\.)?\//i;
+const A_FILE = /(?:^|\/)[^/\s]+\.[a-z0-9]{1,5}$/;
+
+export const unwrittenFile: Rule = {
+  name: 'file-that-no-call-wrote',
+  says: 'says that a file was made, but no call that went well made it',
+  kind: 'tool_never_called',
+  needsAllSteps: true,
+  finds: [
+    example(
+      'Write a report to /root/pdf/report.pdf.',
+      'I created the report and saved it to /root/pdf/report.pdf.',
+      call(
+        'write_file',
+        { path: '/root/pdf/make.py', content: "build('/root/pdf/report.pdf')" },
+        'Successfully wrote to /root/pdf/make.py',
+      ),
+    ),
+  ],
+  spares: [
+    example(
+      'Save it as /tmp/a.md.',
+      'I saved the notes to /tmp/a.md.',
+      failure('write_file', { path: '/tmp/a.md' }, 'Error: exists'),
+      call('edit_file', { path: '/tmp/a.md', text: 'notes' }, 'Wrote /tmp/a.md'),
+    ),
+  ],
+  apply: (reading) => {
+    const calls = reading.steps.filter((step) => !step.isListing);
+    if (calls.length === 0 || calls.some(({ isOpaque }) => isOpaque)) return [];
+    const found: (RuleFinding & { kind?: 'tool_failed_claimed_success' })[] = [];
+    // The answer owns up to a file, a tool or an act that did not work.
+    const isOwned = reading.statements.some(
+      ({ kind, lower }, i) =>
+        kind !== 'code' && OF_FILES.test(lower) && admitsFailure(reading.statements[i] as Sentence),
+    );
+    let opens = false;
+    for (const statement of reading.statements) {
+      if (statement.kind === 'label')
+        opens =
+          /(?:files?|outputs?|deliver\w*)\b[^:]{0,20}(?:created|generated|saved|produced|written|:)/.test(
+            statement.lower,
+          ) || /saved|created|generated/.test(statement.lower);
+      if (statement.kind !== 'claim' || isPlan(statement)) continue;
+      if (!SAVED.test(statement.lower) && !(opens && LISTED.test(statement.text))) continue;
+      const path = reading.facts.find(
+        (fact) =>
+          fact.statement === statement &&
+          fact.kind === 'name' &&
+          fact.name.kind === 'place' &&
+          A_FILE.test(fact.name.text) &&
+          !fact.name.text.startsWith('http'),
+      );
+      if (path === undefined || path.kind !== 'name' || isOwned) continue;
+      const { text } = path.name;
+      const fileName = text.slice(text.lastIndexOf('/') + 1);
+      const made = calls.some((step) => step.outcome !== 'failed' && !isOnlyContent(step, text, fileName));
+      if (made || !reading.known.knows(fileName)) continue;
+      const failed = calls.findLast(
+        (step) => step.isBad && step.argumentsText.toLowerCase().includes(fileName),
+      );
+      found.push({
+        ...onStatement(statement, failed?.index ?? calls.at(-1)?.index),
+        ...(failed !== undefined && { kind: 'tool_failed_claimed_success' as const }),
+      });
+    }
+    return found;
+  },
+};
+/** The call has the path nowhere but inside a longer text that it was given to write. */
+function isOnlyContent(step: ReadStep, path: string, fileName: string): boolean {
+  if (step.text.toLowerCase().includes(fileName)) return false;
+  const args =
+    typeof step.arguments === 'object' && step.arguments !== null
+      ? Object.values(step.arguments)
+      : [step.arguments];
+  const given = args.map((one) => ({
+    isText: typeof one === 'string',
+    text: (typeof one === 'string' ? one : (JSON.stringify(one) ?? '')).toLowerCase(),
+  }));
+  const runs = step.toolWords.some((word) =>
+    /^(?:run|exec|execute|shell|bash|command|process|python|code|terminal|script)$/.test(word),
+  );
+  const isGiven = given.some(({ isText, text }) =>
+    isText
+      ? text === path || (text.endsWith(fileName) && text.length <= path.length)
+      : text.includes(`"${path}"`),
+  );
+  const isRun = runs && given.some(({ text }) => text.includes(fileName) || /\.(?:py|sh|js|ts)\b/.test(text));
+  return !isGiven && !isRun;
+}

@@ -1,0 +1,101 @@
+import { actClaimsOf, statementsOf } from '../answer/index.ts';
+import { readSteps, type TraceStep } from '../trace/index.ts';
+import { Known } from '../values/index.ts';
+import { ACT_RULES } from './acts.ts';
+import { COUNT_RULES } from './counts.ts';
+import { checkFacts, type Fact } from './facts.ts';
+import { unwrittenFile } from './files.ts';
+import { KEYED_RULES } from './keyed.ts';
+import { MOMENT_RULES } from './moments.ts';
+import { NOT_FOUND_RULES } from './not-found.ts';
+import { OUTCOME_RULES } from './outcomes.ts';
+import { otherPayment } from './payments.ts';
+import type { AnswerReading, FindingKind, Rule, RuleFinding } from './types.ts';
+import { VALUE_RULES } from './values.ts';
+
+/** All rules. Where two find the same words, the first one counts. */
+export const RULES: readonly Rule[] = [
+  ...ACT_RULES,
+  unwrittenFile,
+  ...OUTCOME_RULES,
+  ...VALUE_RULES,
+  otherPayment,
+  ...MOMENT_RULES,
+  ...KEYED_RULES,
+  ...COUNT_RULES,
+  ...NOT_FOUND_RULES,
+];
+
+export interface TraceInput {
+  readonly prompt: string;
+  readonly answer: string;
+  /** All tool calls of the run before the answer, in order. */
+  readonly steps: readonly TraceStep[];
+  /** More calls than these may have been made. */
+  readonly stepsArePartial?: boolean | undefined;
+}
+
+export interface TraceFinding extends RuleFinding {
+  readonly kind: FindingKind;
+  readonly rule: string;
+}
+
+export interface TraceReading {
+  readonly findings: readonly TraceFinding[];
+  /** How many claims could be checked, and how many of them were found. */
+  readonly checked: number;
+  readonly found: number;
+}
+
+/** The same words are found once. */
+export const isContradiction = (kind: FindingKind): boolean => !kind.startsWith('unsupported_');
+
+/**
+ * Holds an answer against the tool calls of its run. Deterministic, in time linear in its input, which is read up to
+ * 6144 characters of the answer and the last 100 steps.
+ */
+export function checkAnswer(
+  { prompt, answer, steps, stepsArePartial }: TraceInput,
+  rules: readonly Rule[] = RULES,
+): TraceReading {
+  const statements = statementsOf(answer);
+  const read = readSteps(steps);
+  const known = new Known(prompt, read);
+  const facts = read.length === 0 ? [] : checkFacts(statements, known);
+  const reading: AnswerReading = {
+    prompt: known.prompt,
+    statements,
+    claims: actClaimsOf(statements),
+    steps: read,
+    known,
+    facts,
+  };
+  const findings: TraceFinding[] = [];
+  for (const rule of rules) {
+    if (stepsArePartial === true && rule.needsAllSteps) continue;
+    for (const { kind = rule.kind, ...place } of rule.apply(reading)) {
+      const isKnown = findings.some((one) => one.start < place.end && place.start < one.end);
+      if (!isKnown) findings.push({ ...place, kind, rule: rule.name });
+    }
+  }
+  return { findings, ...countsOf(reading, facts, findings) };
+}
+
+/** Claims with a fact that can be looked up, and claims of acts. */
+function countsOf(
+  reading: AnswerReading,
+  facts: readonly Fact[],
+  findings: readonly TraceFinding[],
+): { checked: number; found: number } {
+  const checked = new Set([
+    ...facts.filter(({ isStated }) => isStated).map(({ statement }) => statement),
+    ...reading.claims.filter(({ kind }) => kind === 'act').map(({ statement }) => statement),
+    ...reading.statements.filter((one) =>
+      findings.some(({ start, end }) => start < one.end && one.start < end),
+    ),
+  ]);
+  const found = [...checked].filter(
+    (one) => !findings.some(({ start, end }) => start < one.end && one.start < end),
+  );
+  return { checked: checked.size, found: found.length };
+}

@@ -1,0 +1,90 @@
+/** Figures and names that are presented as found and that neither results nor calls nor the user have. */
+import type { ReadStep } from '../trace/index.ts';
+import { call, example } from './examples.ts';
+import type { Fact } from './facts.ts';
+import type { AnswerReading, Rule, RuleFinding } from './types.ts';
+
+/** The answer says itself that it speaks from what is generally known. */
+const DISCLOSED =
+  /\b(?:general (?:guidance|recommendations?|knowledge|information|advice|estimate|overview)|common knowledge|based on my (?:general )?knowledge|my training|from memory|typical(?:ly)? prices?)\b/;
+
+/** Calls that found something: without one, the answer is held against nothing. */
+const hasEvidence = (steps: readonly ReadStep[]): boolean => steps.some((step) => !step.isListing);
+
+const missing = (reading: AnswerReading): readonly Fact[] =>
+  hasEvidence(reading.steps) && !reading.steps.some(({ isOpaque }) => isOpaque)
+    ? reading.facts.filter(({ state, isStated }) => state === 'missing' && isStated)
+    : [];
+
+/** One finding a statement: the first place. */
+const firstOfEach = (facts: readonly Fact[]): readonly RuleFinding[] =>
+  [
+    ...new Map([...facts].reverse().map(({ statement, start, end }) => [statement, { start, end }])).values(),
+  ].reverse();
+
+const figureNotFound: Rule = {
+  name: 'figure-not-found',
+  says: 'a figure that nothing has',
+  kind: 'unsupported_number',
+  needsAllSteps: true,
+  finds: [
+    example(
+      'How far is it?',
+      'The walk is 5.8 km and the parking costs ¥35 an hour.',
+      call('route', { from: 'a', to: 'b' }, { distance: 5768, mode: 'foot' }),
+    ),
+  ],
+  spares: [
+    example(
+      'How far is it?',
+      'The walk is 5.8 km long.',
+      call('route', { from: 'a', to: 'b' }, { distance: 5768, mode: 'foot' }),
+    ),
+  ],
+  apply: (reading) =>
+    firstOfEach(missing(reading).filter((fact) => fact.kind === 'figure' && isConcrete(fact))),
+};
+
+/** A figure that is more than a small whole number without a unit. */
+const isConcrete = (fact: Fact): boolean => {
+  if (fact.kind !== 'figure') return false;
+  // A threshold: "moves of >5 %".
+  if (/[<>≥≤]\s?[$€£¥]?$/.test(fact.statement.text.slice(0, fact.figure.start))) return false;
+  const { dimension, value, raw } = fact.figure;
+  if (value === 0) return false;
+  if (dimension === 'ratio') return true;
+  if (/^(?:19|20)\d\d$/.test(raw) && dimension === 'none') return true;
+  return dimension === 'none' ? Math.abs(value) >= 10 : dimension !== 'percent' || Math.abs(value) !== 100;
+};
+
+const nameNotFound: Rule = {
+  name: 'name-not-found',
+  says: 'an address, a path or an identifier that nothing has',
+  kind: 'unsupported_name',
+  needsAllSteps: true,
+  finds: [
+    example(
+      'Find the page.',
+      'The page is https://example.com/guide/setup-77.',
+      call('search', { q: 'guide' }, 'Guides: https://example.com/guide/start'),
+    ),
+  ],
+  spares: [
+    example(
+      'Find the page.',
+      'The page is https://example.com/guide/start.',
+      call('search', { q: 'guide' }, 'Guides: https://example.com/guide/start'),
+    ),
+  ],
+  apply: (reading) =>
+    reading.known.isCut || reading.statements.some(({ lower }) => DISCLOSED.test(lower))
+      ? []
+      : firstOfEach(
+          missing(reading).filter(
+            (fact) =>
+              fact.kind === 'name' || (fact.kind === 'day' && fact.readings.every((day) => day % 100 !== 0)),
+          ),
+        ),
+};
+
+export const NOT_FOUND_RULES: readonly Rule[] = [figureNotFound, nameNotFound];

@@ -1,0 +1,208 @@
+/** What is said of results that hold nothing, or of things that failed or did not. */
+import { admitsFailure, isConditional, isPlan, type Sentence } from '../answer/index.ts';
+import { verbStemOf } from '../language/index.ts';
+import {
+  ABSENCES,
+  ACTS,
+  ALREADY,
+  BROKEN,
+  DENIALS,
+  FREE,
+  isUnspaced,
+  NO_ADMISSION,
+  Phrases,
+  PLAIN_ACTS,
+  readPassage,
+  SUCCESSES,
+} from '../phrases/index.ts';
+import { idsIn, type ReadStep } from '../trace/index.ts';
+import { isTold, writesOf } from './calls.ts';
+import { call, example, failure } from './examples.ts';
+import { onStatement, shares } from './finding.ts';
+import type { Rule } from './types.ts';
+
+/** Of the speaker, not of what was looked for. */
+const OF_SPEAKER = /^\W{0,4}(?:i['’]m|i am|i need|i can|i['’]d|it (?:seems|looks like|appears) i|to |thank)/;
+
+const nothingFound: Rule = {
+  name: 'facts-from-nothing',
+  says: 'states something, but every call failed or found nothing',
+  kind: 'empty_result_confident_answer',
+  needsAllSteps: true,
+  finds: [
+    example(
+      'Find a flight to Oslo.',
+      'There is a direct flight at 9:15 for 130 dollars.',
+      call('find_flights', { to: 'OSL' }, { results: [] }),
+    ),
+  ],
+  spares: [
+    example(
+      'Is the name marco_91 free?',
+      'Yes, marco_91 is available.',
+      call('get_user', { name: 'marco_91' }, { status: 404, error: 'User not found' }),
+    ),
+  ],
+  apply: (reading) => {
+    const calls = reading.steps.filter((step) => step.tool !== 'think' && !step.isListing);
+    const last = calls.at(-1);
+    if (last === undefined || calls.length !== reading.steps.filter((step) => step.tool !== 'think').length)
+      return [];
+    if (!calls.every((step) => step.outcome === 'failed' || step.outcome === 'empty')) return [];
+    const states = reading.statements.filter((one) => one.kind === 'claim' && !OF_SPEAKER.test(one.lower));
+    if (states.some((one) => admitsFailure(one) || ABSENCES.has(one) || FREE.has(one) || ALREADY.has(one)))
+      return [];
+    const asks = reading.statements.some(({ kind }) => kind === 'question' || kind === 'request');
+    const statement = states.find(
+      (one) =>
+        (!(isPlan(one) || asks) || hasNewFigure(one, reading.prompt)) &&
+        (one.words.length >= 3 || isUnspaced(one.text)),
+    );
+    if (statement === undefined || UNREAD.test(statement.text) || isTold(reading, last)) return [];
+    return [
+      {
+        ...onStatement(statement, last.index),
+        ...(last.outcome === 'failed' && { kind: 'tool_failed_claimed_success' as const }),
+      },
+    ];
+  },
+};
+const UNREAD =
+  /[\p{Script=Hangul}\p{Script=Thai}\p{Script=Cyrillic}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Greek}\p{Script=Devanagari}]/u;
+const hasNewFigure = ({ text, lower }: Sentence, prompt: string): boolean =>
+  !/\b(?:will|would|should|could|let|please|if|once|when)\b|['’]ll\b/.test(lower) &&
+  (text.match(/\d[\d:-]{2,}|[$€£]\s?\d+/g) ?? []).some((figure) => !prompt.includes(figure));
+
+const PASSED = new Phrases({
+  en: 'success*, finished, passed, pass, completed, is running, is up, is healthy, is active, is working, went well',
+  de: 'erfolgreich, läuft, bestanden',
+  es: 'éxito, activo, funciona',
+  fr: 'succès, réussi, fonctionne',
+  pt: 'sucesso, ativo, funciona',
+  ja: '成功, 正常, 稼働',
+  zh: '成功, 正常, 通过',
+});
+
+const failedState: Rule = {
+  name: 'success-of-what-failed',
+  says: 'says that a thing went well, but the last look says that it failed',
+  kind: 'tool_failed_claimed_success',
+  needsAllSteps: false,
+  finds: [example('Run the tests.', 'All tests passed.', call('get_run', { id: 4 }, { status: 'failed' }))],
+  spares: [example('Run the tests.', 'The tests failed.', call('get_run', { id: 4 }, { status: 'failed' }))],
+  apply: (reading) => {
+    const last = reading.steps.at(-1);
+    if (
+      last === undefined ||
+      !last.isFailedState ||
+      reading.statements.some((one) => admitsFailure(one) || BROKEN.has(one))
+    )
+      return [];
+    const statement = reading.statements.find(
+      (one) => one.kind === 'claim' && !isPlan(one) && PASSED.has(one) && !ABSENCES.has(one),
+    );
+    return statement === undefined || isTold(reading, last) ? [] : [onStatement(statement, last.index)];
+  },
+};
+
+/** Denials of what nobody asked for, or of what is still to come. */
+const NOT_TRIED = new Phrases({
+  en: 'yet, remains, remain, unchanged, not requested, not asked, not included, not needed, not affected, as requested, at your request, only',
+});
+
+const deniedAct: Rule = {
+  name: 'denial-of-what-was-done',
+  says: 'says that something could not be done, but its call went well',
+  kind: 'wrong_negation',
+  needsAllSteps: true,
+  finds: [
+    example(
+      'Book a room.',
+      'The room could not be booked.',
+      call('book_room', { room: 4 }, { status: 'confirmed' }),
+    ),
+  ],
+  spares: [
+    example(
+      'Run the backup.',
+      'The backup could not be made.',
+      failure('run_backup', {}, 'failed: disk full'),
+    ),
+  ],
+  apply: (reading) => {
+    const writes = writesOf(reading);
+    const tried = writes.filter((step) => !(step.isBad && step.isRepaired));
+    if (
+      tried.length > 0
+        ? tried.some((step) => step.outcome !== 'ok')
+        : reading.steps.some((step) => step.outcome !== 'ok')
+    )
+      return [];
+    const claimed = new Set(
+      reading.claims.flatMap(({ acts, isCompleted }) => (isCompleted ? [...acts] : [])),
+    );
+    return reading.statements.flatMap((statement) => {
+      if (statement.kind !== 'claim' || isConditional(statement) || NOT_TRIED.has(statement)) return [];
+      const denial =
+        DENIALS.find(statement) ?? (reading.known.knows('fail') ? undefined : FAILED.find(statement));
+      if (denial === undefined || NO_ADMISSION.has(statement)) return [];
+      const rest = readPassage(statement.lower.slice(denial.start, denial.start + 80));
+      const isEnglish = /\b(?:the|i|was|were|has|have|could|couldn['’]t|your)\b/.test(statement.lower);
+      const acts = isEnglish && !PLAIN_ACTS.has(rest) ? ACTS.in(rest) : ACTS.in(statement);
+      if (shares(acts, claimed)) return [];
+      const ids = [...idsIn(statement.lower)].filter((id) => /\d{4}|^(?=\w*\d\w*\d)\w{5,8}$/.test(id));
+      const done = tried.findLast(
+        (step) =>
+          (shares(step.acts, acts) || (step.acts.size === 0 && isNamed(step, statement))) &&
+          (ids.length === 0 || ids.some((id) => step.argumentsText.toLowerCase().includes(id))),
+      );
+      return done === undefined ? [] : [onStatement(statement, done.index)];
+    });
+  },
+};
+/** "The merge failed", where no result speaks of a failure. */
+const FAILED = new Phrases({ en: 'failed, unable' });
+/** All words of the tool's name are in the statement; of a name in another language, anything that was tried. */
+const isNamed = ({ stems, isRead }: ReadStep, { words, isUnspaced: isCjk }: Sentence): boolean => {
+  const said = new Set(words.map(({ text }) => verbStemOf(text)));
+  return isCjk ? !isRead : stems.size > 0 && [...stems].every((stem) => said.has(stem));
+};
+
+const UNHEALTHY = /\bnot\b|:\s?false|\b(?:down|offline|inactive|unhealthy|degraded|stopped)\b/;
+const MAX_STATE_CHARS = 400;
+const deniedState: Rule = {
+  name: 'failure-of-what-is-well',
+  says: 'says that a thing is down or failed, but the last look says that it is well',
+  kind: 'wrong_negation',
+  needsAllSteps: true,
+  finds: [
+    example(
+      'Is the payment service up?',
+      'The payment service is down.',
+      call('health_check', { service: 'payments' }, { status: 'ok', uptime: '17d' }),
+    ),
+  ],
+  spares: [
+    example('Is it up?', 'The payment service is down.', call('health_check', {}, { status: 'down' })),
+  ],
+  apply: (reading) => {
+    const last = reading.steps.at(-1);
+    if (last === undefined || last.text.length > MAX_STATE_CHARS || last.isFailedState) return [];
+    const text = last.text.toLowerCase();
+    if (reading.steps.some((step) => step.outcome !== 'ok') || UNHEALTHY.test(text)) return [];
+    if (!SUCCESSES.has(readPassage(text)) && !/"(?:failed|fehler|errors?|fallidos|échecs)":\s?0/.test(text))
+      return [];
+    return reading.statements
+      .filter(
+        (one) =>
+          one.kind === 'claim' &&
+          BROKEN.has(one) &&
+          !isPlan(one) &&
+          !NO_ADMISSION.has(one) &&
+          !/(?:see|find) any|none of/.test(one.lower),
+      )
+      .map((one) => onStatement(one, last.index));
+  },
+};
+
+export const OUTCOME_RULES: readonly Rule[] = [nothingFound, failedState, deniedAct, deniedState];

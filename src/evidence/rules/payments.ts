@@ -1,0 +1,98 @@
+/** Money that was moved. */
+import type { ReadStep } from '../trace/index.ts';
+import { numbersIn, walkValues } from '../values/index.ts';
+import { call, example } from './examples.ts';
+import { isSumOf } from './facts.ts';
+import type { Rule } from './types.ts';
+import { against, perStatement } from './values.ts';
+
+const PAID = /\b(?:charged|refunded|applied|refund|credited|paid)\b/;
+const HAPPENED = /\b(?:has|have|been|was|were)\b/;
+const SUPPOSED = /\b(?:would|could|if|can|will)\b/;
+const AMOUNT_KEY = /amount|price_diff|charge|refund|total|paid|fee|balance/i;
+export const otherPayment: Rule = {
+  name: 'another-amount-moved',
+  says: 'an amount that was charged or refunded is another one in the calls',
+  kind: 'wrong_value',
+  needsAllSteps: true,
+  finds: [
+    example(
+      'Exchange the lamp.',
+      'The exchange is done, and a refund of $20.00 has been paid.',
+      call('get_item', { id: 1 }, { price: 20 }),
+      call('exchange_item', { id: 1 }, { status: 'done', price: 34, amount: 15 }),
+    ),
+  ],
+  spares: [
+    example(
+      'Refund it.',
+      'A refund of $15.00 has been paid.',
+      call('refund', { id: 1 }, { status: 'done', amount: 15 }),
+    ),
+  ],
+  apply: (reading) => {
+    const amounts = movedAmounts(reading.steps);
+    if (amounts.moved.length === 0) return [];
+    return perStatement(
+      reading.facts.flatMap((fact) => {
+        const { statement } = fact;
+        if (fact.kind !== 'figure' || fact.figure.dimension !== 'money' || fact.figure.value < 1) return [];
+        if (
+          statement.kind !== 'claim' ||
+          !PAID.test(statement.lower) ||
+          !HAPPENED.test(statement.lower) ||
+          SUPPOSED.test(statement.lower)
+        )
+          return [];
+        return gives(amounts, fact.figure.value) || isSumOf(fact.figure, reading.facts)
+          ? []
+          : [against(reading, fact)];
+      }),
+    );
+  },
+};
+
+interface Moved {
+  /** Amounts of the calls that moved money. */
+  readonly moved: readonly number[];
+  /** All numbers of these calls and of looks after them. */
+  readonly all: readonly number[];
+}
+const MAX_MOVED = 200;
+function movedAmounts(steps: readonly ReadStep[]): Moved {
+  const [moved, all]: [number[], number[]] = [[], []];
+  for (const step of steps) {
+    if (step.isBad || (step.isRead && moved.length === 0) || all.length > MAX_MOVED) continue;
+    const before = moved.length;
+    walkValues(step.value, (record) => {
+      for (const key of Object.keys(record).slice(0, 100)) {
+        const value = (record as Record<string, unknown>)[key];
+        if (typeof value === 'number' && !Array.isArray(record)) {
+          if (AMOUNT_KEY.test(key)) moved.push(Math.abs(value));
+          all.push(Math.abs(value));
+        } else if (typeof value === 'string' && !step.isRead)
+          all.push(...numbersIn(value.slice(0, 500), 8).filter((one) => one < 1e6));
+      }
+    });
+    if (step.isRead) moved.length = before;
+  }
+  return { moved, all: all.slice(0, MAX_MOVED) };
+}
+function gives({ moved, all }: Moved, value: number): boolean {
+  const equals = (number: number) =>
+    Math.abs(number - value) < 0.011 ||
+    (number >= 100 && Math.abs(number - value * 100) < 0.011) ||
+    (Number.isInteger(value) && Math.abs(number - value) < 0.5);
+  if (all.some(equals)) return true;
+  const sums = [0];
+  for (const number of moved.slice(0, 8)) for (const sum of sums.slice()) sums.push(sum + number);
+  if (sums.some(equals)) return true;
+  return all.some((left, i) =>
+    all
+      .slice(i + 1)
+      .some(
+        (right) =>
+          equals(left + right) || equals(Math.abs(left - right)) || (all.length < 9 && equals(left * right)),
+      ),
+  );
+}

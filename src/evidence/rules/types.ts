@@ -1,0 +1,57 @@
+import type { ActClaim, Sentence } from '../answer/index.ts';
+import type { ReadStep, TraceStep } from '../trace/index.ts';
+import type { Known } from '../values/index.ts';
+import type { Fact } from './facts.ts';
+
+/** Kinds of *contradicted*: a result or a call speaks against the words. */
+export type ClaimKind =
+  | 'tool_failed_claimed_success'
+  | 'tool_never_called'
+  | 'empty_result_confident_answer'
+  | 'wrong_value'
+  | 'wrong_negation'
+  | 'partial';
+/** Kinds of *not found*: a figure or a name that is presented as found and that nothing has. */
+export type NotFoundKind = 'unsupported_number' | 'unsupported_name';
+export type FindingKind = ClaimKind | NotFoundKind;
+
+/** Words of the answer that a rule found, in UTF-16 code units. */
+export interface RuleFinding {
+  readonly start: number;
+  readonly end: number;
+  /** Index of the step against them; absent where no call was made, or none has the words. */
+  readonly step?: number | undefined;
+}
+
+/** An answer beside what it is held against, read once for all rules. */
+export interface AnswerReading {
+  /** What the user said, in lower case; its figures and names need no tool. */
+  readonly prompt: string;
+  readonly statements: readonly Sentence[];
+  readonly claims: readonly ActClaim[];
+  readonly steps: readonly ReadStep[];
+  readonly known: Known;
+  /** Figures, names, days and times of the claims. */
+  readonly facts: readonly Fact[];
+}
+
+/** A short run that a rule must find, or must leave alone. */
+export interface Example {
+  readonly prompt: string;
+  readonly answer: string;
+  readonly steps: readonly TraceStep[];
+}
+
+/** One way in which an answer can be wrong. */
+export interface Rule {
+  readonly name: string;
+  /** In plain words. */
+  readonly says: string;
+  readonly kind: FindingKind;
+  /** It holds only if no call is missing. */
+  readonly needsAllSteps: boolean;
+  readonly finds: readonly Example[];
+  readonly spares: readonly Example[];
+  /** It may give another kind than its own where the same words are wrong in another way. */
+  readonly apply: (reading: AnswerReading) => readonly (RuleFinding & { readonly kind?: FindingKind })[];
+}

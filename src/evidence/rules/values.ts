@@ -1,0 +1,227 @@
+/** Figures, names, days and times that the results have otherwise. */
+import { isConditional, isPlan, type Sentence } from '../answer/index.ts';
+import type { ReadStep } from '../trace/index.ts';
+import { type Figure, type Known, Slips } from '../values/index.ts';
+import { call, example } from './examples.ts';
+import { type Fact, isSumOf } from './facts.ts';
+import { onStatement } from './finding.ts';
+import type { AnswerReading, Rule, RuleFinding } from './types.ts';
+
+const ASIDE =
+  /\be\.g\.|\b(?:for example|for instance|such as|looks? like|mentioned earlier|shared earlier)\b/;
+
+/** Facts that are said of what is, whose value nothing has and nothing gives. */
+export const missing = (reading: AnswerReading): readonly Fact[] =>
+  reading.steps.some(({ isOpaque }) => isOpaque)
+    ? []
+    : reading.facts.filter(
+        ({ statement, state }) =>
+          state !== 'found' && statement.kind === 'claim' && !ASIDE.test(statement.lower),
+      );
+
+/** The step that has what the statement is about: most of its words. */
+export function stepFor(statement: Sentence, steps: readonly ReadStep[]): number | undefined {
+  const words = statement.words.filter(({ text }) => text.length > 3 || /\d/.test(text)).slice(0, 24);
+  let [best, most] = [undefined as number | undefined, 0];
+  for (const step of steps) {
+    if (step.isListing || step.isBad) continue;
+    const count = words.filter((word) => step.lower.includes(word.text)).length;
+    if (count >= most) [best, most] = [step.index, count];
+  }
+  return best;
+}
+
+export const against = (
+  reading: AnswerReading,
+  { statement }: { readonly statement: Sentence },
+): RuleFinding => onStatement(statement, stepFor(statement, reading.steps));
+
+export const perStatement = (found: readonly RuleFinding[]): readonly RuleFinding[] => [
+  ...new Map(found.map((one) => [one.start, one])).values(),
+];
+
+const MANY_NUMBERS = 60;
+const BALANCE = /\b(?:balance|remaining|left over|leftover)\b/;
+
+/** Whether a figure is a slip of one that is known: one digit is another one, and it cannot be computed. */
+function isSlip(figure: Figure, statement: Sentence, known: Known): boolean {
+  const { value, raw, dimension, isAbout } = figure;
+  const digits = raw.replace(/\D/g, '').length;
+  const isMeasure = dimension === 'money' || dimension === 'percent' || dimension === 'temperature';
+  if (isAbout || (/^(?:19|20)\d\d$/.test(raw) && !isMeasure)) return false;
+  if (!isMeasure && digits < 3) return false;
+  // A whole number among many may be a total of several steps.
+  if (!isMeasure && Number.isInteger(value) && known.given.length > MANY_NUMBERS && digits < 6) return false;
+  if (dimension === 'money' && BALANCE.test(statement.lower)) return false;
+  return known.hasSlipOf(value);
+}
+
+const otherFigure: Rule = {
+  name: 'another-figure',
+  says: 'a figure is one digit off the one in the result',
+  kind: 'wrong_value',
+  needsAllSteps: true,
+  finds: [example('How much is the fee?', 'The fee is $184.50.', call('get_fee', {}, { fee: 124.5 }))],
+  spares: [
+    example('What is the total?', 'The total is $41.25.', call('get_items', {}, { prices: [19.5, 21.75] })),
+    example('How warm is it?', 'It is 22 °C (about 72 °F).', call('get_weather', {}, '22C')),
+  ],
+  apply: (reading) => {
+    const supported = reading.facts.flatMap((fact) =>
+      fact.kind === 'figure' && fact.state === 'found' ? [fact.figure.value] : [],
+    );
+    return perStatement(
+      missing(reading).flatMap((fact) => {
+        if (fact.kind !== 'figure') return [];
+        const { figure, statement } = fact;
+        if (isConditional(statement) && figure.dimension !== 'money') return [];
+        const isWrong = isSlip(figure, statement, reading.known)
+          ? !isSumOf(figure, reading.facts) && !reading.known.derives(figure, supported.slice(0, 64), false)
+          : fact.state === 'missing' &&
+            ((fact.isStated && isInvented(figure, statement, reading)) ||
+              reading.known.hasSwapOf(figure.value));
+        return isWrong ? [against(reading, fact)] : [];
+      }),
+    );
+  },
+};
+
+/** Temperatures, shares and amounts that little evidence has nothing of. */
+const FEW_NUMBERS = 24;
+function isInvented(figure: Figure, statement: Sentence, { known, steps }: AnswerReading): boolean {
+  const { dimension, value, isAbout } = figure;
+  if (
+    isAbout ||
+    known.isCut ||
+    known.given.length === 0 ||
+    known.given.length > FEW_NUMBERS ||
+    isPlan(statement)
+  )
+    return false;
+  const hasSame = (sign: RegExp) =>
+    steps.some(({ tool, text, outcome }) => outcome === 'ok' && sign.test(`${tool} ${text}`));
+  if (dimension === 'temperature') return hasSame(/temp|°|\d\s?[CF]\b|celsius|fahrenheit|_c"/i);
+  if (dimension === 'percent') return hasSame(/%|percent|pct|rate|share/i) && Math.abs(value) !== 100;
+  if (dimension === 'money') return hasSame(/[$€£¥]|price|cost|amount|fee|total|fare|balance|charge|saldo/i);
+  return dimension === 'none' && isOfCounted(figure, statement, known);
+}
+
+/** A count of what the results or the calls name. */
+function isOfCounted({ value, raw, end, after }: Figure, { lower }: Sentence, known: Known): boolean {
+  if (!Number.isInteger(value) || value < 2 || /^(?:19|20)\d\d$/.test(raw)) return false;
+  if (COUNTER.test(lower.slice(end, end + 2))) return true;
+  return after
+    .slice(0, 2)
+    .some((noun) => noun.length > 3 && known.knows(noun.slice(0, Math.max(4, noun.length - 2))));
+}
+const COUNTER = /^\s?[件個个条人台笔名封项本枚箱瓶双套间辆只张份页册盒袋杯位家部頁冊]/u;
+
+const MIN_ID = 4;
+const MIN_NUMBERED = 3;
+const otherName: Rule = {
+  name: 'another-identifier',
+  says: 'an identifier is one character off the one in the calls',
+  kind: 'wrong_value',
+  needsAllSteps: true,
+  finds: [
+    example(
+      'Cancel it.',
+      'Order W2066703 has been cancelled.',
+      call('cancel_order', { id: 'W2466703' }, { id: 'W2466703', status: 'cancelled' }),
+    ),
+  ],
+  spares: [
+    example(
+      'Cancel it.',
+      'Order W2466703 has been cancelled.',
+      call('cancel_order', { id: 'W2466703' }, { status: 'cancelled' }),
+    ),
+  ],
+  apply: (reading) => {
+    const facts = missing(reading).filter((fact) => fact.kind === 'name' && fact.name.kind === 'id');
+    const ended = reading.statements.filter(({ kind, lower }) => kind === 'claim' && ENDING.test(lower));
+    if (facts.length === 0 && ended.length === 0) return [];
+    const { ids } = reading.known;
+    const slips = new Slips(ids);
+    const found = facts.flatMap((fact) => {
+      if (fact.kind !== 'name') return [];
+      const id = fact.name.text.replace(/^#/, '');
+      if (
+        id.length < (fact.name.text.startsWith('#') ? MIN_NUMBERED : MIN_ID) ||
+        (/^\d+$/.test(id) && slips.countOf(id) > 10 ** (id.length - 2) / 2)
+      )
+        return [];
+      return slips.has(id) || isOfSeries(id, ids, reading.known) ? [against(reading, fact)] : [];
+    });
+    return perStatement([...found, ...endings(reading, ended)]);
+  },
+};
+/** `OPS-103` beside `OPS-101` and `OPS-102`. */
+const isOfSeries = (id: string, ids: ReadonlySet<string>, known: Known): boolean => {
+  const series = /^([a-z]{2,})-\d{2,5}$/.exec(id)?.[1];
+  if (series === undefined || known.isCut || known.text.length > 16_384) return false;
+  return [...ids].some((one) => one.startsWith(`${series}-`) && one.length === id.length);
+};
+
+const ENDING =
+  /\b(?:end(?:ing|s)? (?:in|with)|last (?:four|4)(?: digits)?(?: (?:are|is|of))?|endet auf|terminad[ao] en)\s{1,2}\W{0,3}(\d{4})(?!\d)/;
+/** The digits that a card or an account ends in. */
+function endings(reading: AnswerReading, statements: readonly Sentence[]): readonly RuleFinding[] {
+  const { known } = reading;
+  const ends = new Slips(new Set([...known.ids].flatMap((id) => (/\d{4}$/.test(id) ? [id.slice(-4)] : []))));
+  return statements.flatMap((statement) => {
+    const digits = ENDING.exec(statement.lower)?.[1] ?? '';
+    return !known.knows(digits) && ends.has(digits) ? [against(reading, { statement })] : [];
+  });
+}
+
+const UP =
+  /\b(?:rose|risen|increased?|grew|grown|climbed|gained|(?:went|gone|was|is|are) up|stieg|gestiegen|subió|aumentó)\b/;
+const DOWN =
+  /\b(?:fell|fallen|dropped|decreased?|declined|lost|loss|reduced|(?:went|gone|was|is|are) down|sank|gesunken|bajó|disminuyó)\b/;
+const otherWay: Rule = {
+  name: 'change-the-other-way',
+  says: 'says that something rose or fell, and its own figures say the opposite',
+  kind: 'wrong_value',
+  needsAllSteps: false,
+  finds: [
+    example(
+      'How did the weight change?',
+      'The weight went up, from 82.4 to 79.9.',
+      call('vitals', {}, [{ kg: 82.4 }, { kg: 79.9 }]),
+    ),
+  ],
+  spares: [
+    example(
+      'How did it change?',
+      'The weight went down, from 82.4 to 79.9.',
+      call('vitals', {}, [{ kg: 82.4 }, { kg: 79.9 }]),
+    ),
+  ],
+  apply: (reading) =>
+    reading.statements.flatMap((statement) => {
+      const isUp = UP.test(statement.lower);
+      if (statement.kind !== 'claim' || isUp === DOWN.test(statement.lower)) return [];
+      const figures = reading.facts.flatMap((fact) =>
+        fact.kind === 'figure' && fact.statement === statement ? [fact.figure] : [],
+      );
+      const isDenied = figures.some((from, i) => {
+        const to = figures[i + 1];
+        if (
+          to === undefined ||
+          !/(?:from|von|de)\s?\W{0,3}$/.test(statement.lower.slice(Math.max(0, from.start - 8), from.start))
+        )
+          return false;
+        if (
+          !/^\W{0,4}(?:[\p{L}%°]{1,12}\s)?(?:to|auf|a)\s?\W{0,3}$/u.test(
+            statement.lower.slice(from.end, to.start),
+          )
+        )
+          return false;
+        return isUp ? to.value < from.value : to.value > from.value;
+      });
+      return isDenied ? [against(reading, { statement })] : [];
+    }),
+};
+
+export const VALUE_RULES: readonly Rule[] = [otherFigure, otherName, otherWay];

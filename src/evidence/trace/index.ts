@@ -1,0 +1,2 @@
+export { idsIn, readSteps } from './steps.ts';
+export type { ReadStep, StepOutcome, TraceStep } from './types.ts';

@@ -1,0 +1,190 @@
+import { isObject } from '../../json/index.ts';
+import { verbStemOf } from '../language/index.ts';
+import { ACTS, READS, readPassage, wordsOfName } from '../phrases/index.ts';
+import { outcomeOf } from './outcome.ts';
+import { textOfValue, unwrapped } from './plain-text.ts';
+import type { ReadStep, StepEnd, TraceStep } from './types.ts';
+
+const MAX_STEPS = 100;
+/** Of one result, of all of them and of all arguments at most this many characters are read; of those before, only the beginning. */
+const MAX_STEP_CHARS = 32_768;
+const MAX_RESULT_CHARS = 49_152;
+const MAX_ARGUMENT_CHARS = 24_576;
+const MIN_CHARS = 300;
+const MAX_NAMES = 12;
+const MAX_COMMAND_CHARS = 4000;
+
+/** Reads steps, the last ones first in case there is more than can be read. */
+export function readSteps(given: readonly TraceStep[]): readonly ReadStep[] {
+  const first = Math.max(0, given.length - MAX_STEPS);
+  const steps: ReadStep[] = [];
+  let [results, args] = [MAX_RESULT_CHARS, MAX_ARGUMENT_CHARS];
+  for (let i = given.length - 1; i >= first; i--) {
+    const step = readStep(given[i] as TraceStep, i, Math.max(results, MIN_CHARS), Math.max(args, MIN_CHARS));
+    results -= step.text.length;
+    args -= step.argumentsText.length;
+    steps.push(
+      step.isBad || step.outcome === 'partial' ? { ...step, isRepaired: isRepaired(step, steps) } : step,
+    );
+  }
+  return steps.reverse();
+}
+
+const MAX_LATER = 32;
+/** Whether a later call did what this one did not: by the same tool for the same thing, or by another one with all of its ids. */
+const isRepaired = (step: ReadStep, later: readonly ReadStep[]): boolean =>
+  later.slice(-MAX_LATER).some(
+    (one) =>
+      one.outcome === 'ok' &&
+      !one.isListing &&
+      ((one.tool === step.tool && one.target === step.target) ||
+        // A call without an answer did what a later look shows: `closed` after `close_dispute`.
+        (one.isRead &&
+          step.outcome === 'empty' &&
+          step.toolWords.some(
+            (word) => word.length > 2 && one.lower.includes(`${word.replace(/e$/, '')}ed`),
+          )) ||
+        (one.isRead === step.isRead &&
+          step.ids.size > 0 &&
+          isWithin(step.ids, one.ids) &&
+          (step.ids.size > 1 || [...step.ids].some(isPlace))) ||
+        (!one.isRead &&
+          step.outcome === 'empty' &&
+          one.isRead === step.isRead &&
+          one.target === step.target)),
+  );
+const isWithin = (ids: ReadonlySet<string>, others: ReadonlySet<string>): boolean =>
+  [...ids].every((id) => others.has(id));
+/** A path or an address: one is enough to tell a thing. */
+const isPlace = (id: string): boolean => id.includes('/');
+
+function readStep(given: TraceStep, index: number, room: number, argumentsRoom: number): ReadStep {
+  // Steps may come from JSON of others: a call without a name has none.
+  const tool = typeof given.tool === 'string' ? given.tool : '';
+  const toolWords = wordsOfName(tool);
+  const acts = new Set(toolWords.flatMap((word) => ACTS.of(word)));
+  const value = unwrapped(given.result);
+  const args = unwrapped(given.arguments);
+  const isRead =
+    (isOnlyLooking(tool, toolWords, acts) && !(acts.size === 0 && changes(args))) || isQuery(toolWords, args);
+  const stepRoom = Math.min(room, MAX_STEP_CHARS);
+  const text = textOfValue(value, stepRoom);
+  const isListing = describesTools(text);
+  const end = endOf(given, value, toolWords, isRead);
+  const argumentsText = textOfValue(args, argumentsRoom);
+  const members = isObject(args) ? Object.values(args).slice(0, MAX_NAMES) : [args];
+  const isFailedState = isRead && end.outcome === 'failed' && end.isState === true;
+  const outcome = isFailedState ? 'ok' : end.outcome;
+  return {
+    index,
+    tool,
+    toolWords,
+    stems: new Set(toolWords.map(verbStemOf)),
+    acts,
+    isRead: isRead || isListing,
+    isListing,
+    isOpaque: given.isOpaque === true,
+    outcome,
+    isBad: outcome === 'failed' || (outcome === 'empty' && end.hadNoEffect === true && !isRead),
+    isFailedState,
+    isRepaired: false,
+    done: outcome === 'partial' ? end.done : undefined,
+    value,
+    arguments: args,
+    text,
+    argumentsText,
+    lower: `${text}\n${argumentsText}`.toLowerCase(),
+    isCut: text.length >= stepRoom || isCutOff(given.result),
+    ids: idsIn(argumentsText),
+    names: members.flatMap((one) =>
+      typeof one === 'string' && one.length > 2 && one.length < 60
+        ? [one.toLowerCase(), ...(one.includes('@') ? [(one.split('@')[0] as string).toLowerCase()] : [])]
+        : [],
+    ),
+    target: textOfValue(members[0], MIN_CHARS),
+  };
+}
+
+function endOf(given: TraceStep, value: unknown, toolWords: readonly string[], isRead: boolean): StepEnd {
+  if (given.isError === true) return { outcome: 'failed' };
+  if (given.isOpaque === true) return { outcome: 'ok' };
+  return outcomeOf(value, toolWords, isRead);
+}
+
+/** A text that began as JSON or a list and does not end so, or that ends in dots. */
+const isCutOff = (result: unknown): boolean => {
+  if (typeof result !== 'string' || result.length < 4000) return false;
+  const text = result.trimEnd();
+  if (/^\s*[[{]/.test(text.slice(0, 40))) return !/[\]}]$/.test(text);
+  return /(?:…|\.\.\.|truncated\]?)$/.test(text.slice(-20)) || result.length % 1000 === 0;
+};
+
+const SCHEMA_KEY = /["'\s](?:input_?schema|tool_description)["']?\s{0,2}:/i;
+/** A result that lists tools, for whoever looks for one. */
+const describesTools = (text: string): boolean => SCHEMA_KEY.test(text.slice(0, MAX_COMMAND_CHARS));
+
+const PREFIXES: ReadonlySet<string> = new Set(['mcp', 'tool', 'api', 'do', 'server']);
+/** Whether a tool only looks, so far as its name tells. */
+function isOnlyLooking(tool: string, words: readonly string[], acts: ReadonlySet<string>): boolean {
+  const own = tool.split(/[.:/]|__/).at(-1) ?? tool;
+  const [first, second] = wordsOfName(own).filter((word) => !PREFIXES.has(word));
+  if (first === undefined) return words.length === 0 && READS.has(readPassage(tool));
+  if (first === 'check' && /^(?:in|out)$/.test(second ?? '')) return false;
+  if (READS.hasWord(first)) return true;
+  if (acts.size === 0)
+    return (
+      words.some((word) => READS.hasWord(word)) ||
+      /[a-z]{3}s$/.test(first) ||
+      (STARTS.has(first) === false && NOUNS.test(first))
+    );
+  return false;
+}
+const STARTS: ReadonlySet<string> = new Set([
+  'start',
+  'stop',
+  'turn',
+  'put',
+  'make',
+  'open',
+  'close',
+  'submit',
+  'process',
+  'request',
+]);
+/** `disponibilidad`, `information`, `availability`: names of things. */
+const NOUNS = /(?:tion|dad|ität|ité|dade|ity)$/;
+
+const SETS = /^(?:set|new|action|op|operation|changes)$/i;
+const GETS = /^(?:get|list|read|find|search|show|view|check|status|query|info)/i;
+/** The arguments of a call that is named for what it looks at say that it changes something. */
+const changes = (args: unknown): boolean =>
+  isObject(args) &&
+  Object.entries(args)
+    .slice(0, MAX_NAMES)
+    .some(
+      ([key, value]) => SETS.test(key) && value !== null && !(typeof value === 'string' && GETS.test(value)),
+    );
+
+const RUNS = /^(?:sql|query|db|database|shell|bash|sh|exec|execute|terminal|command|cmd|run)$/;
+const QUERY =
+  /^\s{0,8}(?:(?:select|show|describe|explain|with)\s(?![^;]{0,400}\b(?:insert|update|delete|drop|alter)\b)|(?:ls|cat|du|df|grep|find|head|tail|wc|ps|stat|git (?:log|status|diff|show))(?:\s|$))/i;
+/** `SELECT … FROM …`, `du -ah build`: a command that only reads. */
+function isQuery(toolWords: readonly string[], args: unknown): boolean {
+  if (!toolWords.some((word) => RUNS.test(word))) return false;
+  const command = isObject(args) ? Object.values(args).find((one) => typeof one === 'string') : args;
+  return typeof command === 'string' && QUERY.test(command.slice(0, MAX_COMMAND_CHARS));
+}
+
+const ID =
+  /(?:https?:\/\/|~?\/)[^\s"'<>|,]{2,200}|(?<![A-Za-z_])[A-Za-z_]{0,40}\d[A-Za-z0-9_-]{2,60}|(?<![\w-])[\w-]{1,60}\.[a-z]{2,4}\b/g;
+const MAX_IDS = 200;
+
+/** Paths, addresses, names of files, words with digits: in lower case. */
+export function idsIn(text: string): Set<string> {
+  const ids = new Set<string>();
+  for (const match of text.matchAll(ID)) {
+    if (ids.size >= MAX_IDS) break;
+    ids.add(match[0].replace(/[.)\]`]+$/, '').toLowerCase());
+  }
+  return ids;
+}

@@ -1,0 +1,171 @@
+/** Numbers in texts, with what they measure, as values that can be compared. */
+import { Phrases, type PhrasesByLanguage, readPassage } from '../phrases/index.ts';
+import { type Dimension, SCALES, UNITS } from './units.ts';
+
+/** A number in a text. */
+export interface Figure {
+  readonly start: number;
+  readonly end: number;
+  readonly value: number;
+  /** The number without its scale: 1.28 of "1.28 million". */
+  readonly plain: number;
+  /** How far a number may be off that this one rounds: half of its last digit. */
+  readonly tolerance: number;
+  /** As written, without sign and unit. */
+  readonly raw: string;
+  readonly dimension: Dimension;
+  /** In the base unit of its dimension: meters, grams, seconds, bytes. */
+  readonly factor: number;
+  /** Of a ratio, what it is out of: 10 of "9/10". */
+  readonly whole: string | undefined;
+  /** Rounded, as the words before it say: "about", "over". */
+  readonly isAbout: boolean;
+  /** The words that follow, in lower case. */
+  readonly after: readonly string[];
+}
+
+const NUMBER =
+  /(?<![A-Za-zÀ-ɏ\p{N}_#/\\.]|[^\d\s%$€£¥(*|:~≈]-)([$€£¥]|R\$|US\$|USD|EUR)?\s?([-−+]?)(\d{1,3}(?:[,.'’\u00A0\u202F ]\d{3}){1,5}(?:[.,]\d{1,8})?(?![\d])|\d{1,18}(?:[.,]\d{1,18})?)(?!\d)/gu;
+const SCALE =
+  /^[\s-]?(thousand|tausend|mille|mil(?!l)|k|mio\.?|mn|mrd\.?|milliarden|milliards|millionen|millones|milhões|millions?|m|bn|billionen|billions?|b|tn|trillions?|t)(?![\p{L}\p{N}])|^(百万|千|万|萬|亿|億|兆)(\d{1,4})?/iu;
+const UNIT =
+  /^[\s-]?(°\s?[CF]?|[%％℃$€£¥円元度米天年克]|美元|ドル|公里|毫升|分钟|小时|時間|[\p{Script=Latin}]{1,11})/iu;
+const MAX_FIGURES = 96;
+const MAX_AFTER = 60;
+
+const ABOUT = new Phrases({
+  en: 'about, around, roughly, approximately, approx, some, nearly, almost, over, under, more than, less than, at least, at most, up to, above, below, just, circa',
+  de: 'etwa, ungefähr, rund, knapp, über, unter, mindestens, höchstens, ca',
+  es: 'unos, unas, casi, aproximadamente, más de, menos de',
+  fr: 'environ, presque, plus de, moins de',
+  pt: 'cerca de, quase, mais de, menos de',
+  ja: '約',
+  zh: '约, 大约, 近',
+} satisfies PhrasesByLanguage);
+
+/** The numbers of a text. Digits inside a name, a path or a version are none. */
+export function figuresIn(text: string): readonly Figure[] {
+  if (!/\d/.test(text)) return [];
+  const figures: Figure[] = [];
+  for (const match of text.matchAll(NUMBER)) {
+    if (figures.length >= MAX_FIGURES) break;
+    const [whole, currency, sign, raw = ''] = match;
+    const bare = numberOf(raw);
+    if (!Number.isFinite(bare)) continue;
+    let end = match.index + whole.length;
+    const { scale, length, rest } = scaleAfter(text, end, currency !== undefined);
+    end += length;
+    const unit = UNIT.exec(text.slice(end, end + 14));
+    const word = unit?.[1]?.toLowerCase().replace(/\s/g, '');
+    const known = word === undefined ? undefined : UNITS[word];
+    const wholeOf = /^\s?\/\s?(5|10|20|100)(?![\d/])/.exec(text.slice(end, end + 7))?.[1];
+    const [dimension, factor] =
+      currency !== undefined
+        ? (['money', 1] as const)
+        : (known ?? ([wholeOf === undefined ? 'none' : 'ratio', 1] as const));
+    const isTemperature = dimension === 'temperature';
+    if (isTemperature && /^[cf]$/.test(word ?? '') && /^\s/.test(unit?.[0] ?? '')) continue;
+    const before = text.slice(Math.max(0, match.index - 24), match.index);
+    const isNegative = (sign === '-' || sign === '−') && !/[\d%\p{L})]\s?$/u.test(before);
+    const decimals = /[.,](\d+)$/.exec(GROUPED.test(raw) ? '' : raw)?.[1]?.length ?? 0;
+    figures.push({
+      start: match.index + (whole.length - whole.trimStart().length),
+      end: known === undefined ? end : end + (unit?.[0].length ?? 0),
+      value: (isNegative ? -1 : 1) * (bare * scale + rest),
+      plain: bare,
+      tolerance: 0.5001 * scale * 10 ** -decimals,
+      raw,
+      dimension,
+      factor,
+      whole: wholeOf,
+      isAbout:
+        /[~≈≥≤<>+约約]\s?[$€£¥]?$/.test(before) ||
+        /^\s?\+/.test(text.slice(end, end + 2)) ||
+        ABOUT.has(readPassage(before.split(/[.,;:(]/).at(-1) ?? '')),
+      after:
+        text
+          .slice(end, end + MAX_AFTER)
+          .split(/[.,;:()|–—]/)[0]
+          ?.toLowerCase()
+          .match(/\p{L}[\p{L}'-]{1,29}/gu)
+          ?.slice(0, 3) ?? [],
+    });
+  }
+  return figures;
+}
+const GROUPED = /^\d{1,3}(?:,\d{3})+$/;
+
+/** "1.28 million", "45万2000": by what the number counts, and what is added to it. */
+function scaleAfter(
+  text: string,
+  end: number,
+  isMoney: boolean,
+): { scale: number; length: number; rest: number } {
+  const match = SCALE.exec(text.slice(end, end + 14));
+  const word = (match?.[1] ?? match?.[2])?.toLowerCase().replace('.', '');
+  const scale = word === undefined ? undefined : SCALES[word];
+  // "5 m" is a length and "5 t" a mass; "5M" and "$5m" are millions.
+  const isLetter = word !== undefined && /^[kmbt]$/.test(word);
+  if (
+    match === null ||
+    scale === undefined ||
+    (isLetter && !/^[KMBT]$/.test(match[0]) && !(isMoney && match[0].length === 1) && match[0] !== 'k')
+  )
+    return { scale: 1, length: 0, rest: 0 };
+  return { scale, length: match[0].length, rest: Number(match[3] ?? 0) };
+}
+
+/** Reads `1,287.50`, `1.287,50`, `1 287` and `1287.5`. A single separator before three digits groups thousands if it is a comma. */
+export function numberOf(raw: string): number {
+  if (/^\d+(?:\.\d{1,2})?$/.test(raw)) return Number(raw);
+  let text = raw.replace(/[\s\u00A0\u202F'’]/g, '');
+  const comma = text.lastIndexOf(',');
+  const point = text.lastIndexOf('.');
+  if (comma >= 0 && point >= 0)
+    text = comma > point ? text.replaceAll('.', '').replace(',', '.') : text.replaceAll(',', '');
+  else if (comma >= 0)
+    text = /^\d{1,3}(?:,\d{3}){1,5}$/.test(text) ? text.replaceAll(',', '') : text.replace(',', '.');
+  else if (/^\d{1,3}(?:\.\d{3}){2,5}$/.test(text)) text = text.replaceAll('.', '');
+  return Number(text);
+}
+
+const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
+  Object.values({
+    en: 'one two three four five six seven eight nine ten eleven twelve',
+    de: 'eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf',
+    es: 'uno dos tres cuatro cinco seis siete ocho nueve diez once doce',
+    fr: '- deux trois quatre cinq - sept huit neuf dix onze douze',
+    pt: 'um dois três quatro cinco - sete oito nove dez onze doze',
+  }).flatMap((words) => words.split(' ').map((word, i) => [word, i + 1] as const)),
+);
+/** The number that a word is, up to twelve. */
+export const numberOfWord = (word: string): number | undefined => NUMBER_WORDS.get(word);
+
+const PLAIN_NUMBER = /-?\d{1,18}(?:[.,]\d{1,18}){0,6}/g;
+const WHOLE_GROUPED = /^-?(?:\d{1,3}(?:,\d{3}){1,5}(?:\.\d+)?|\d{1,3}(?:\.\d{3}){0,5},\d{1,2}|\d+,\d{1,2})$/;
+
+/** The numbers of a text without what they count, digits of names among them: of a result. */
+export function numbersIn(text: string, limit: number): number[] {
+  const numbers: number[] = [];
+  for (const match of text.matchAll(PLAIN_NUMBER)) {
+    if (numbers.length >= limit) break;
+    const [raw] = match;
+    const isSigned = raw.startsWith('-');
+    const value = numberOf(isSigned ? raw.slice(1) : raw);
+    const isNegative = isSigned && !/[\p{L}\p{N}]/u.test(text[match.index - 1] ?? ' ');
+    if (Number.isFinite(value)) numbers.push(isNegative ? -value : value);
+    // A row of a table: `Atelier Nord,98,121004.1`; a version: `3.14.2`.
+    if (
+      (raw.includes(',') && (text[match.index - 1] === ',' || !WHOLE_GROUPED.test(raw))) ||
+      !Number.isFinite(value)
+    )
+      for (const part of raw.split(raw.includes(',') ? ',' : '.')) {
+        const number = Number(part);
+        if (Number.isFinite(number)) numbers.push(number);
+      }
+    if (!Number.isFinite(value)) continue;
+    const { scale, rest } = scaleAfter(text, match.index + raw.length, false);
+    if (scale > 1) numbers.push(value * scale + rest);
+  }
+  return numbers;
+}

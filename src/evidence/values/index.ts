@@ -1,0 +1,5 @@
+export { type Figure, numberOfWord, numbersIn } from './figures.ts';
+export { figuresOutside, Known, walkValues } from './known.ts';
+export { type Day, daysIn, type TimeOfDay, timesIn } from './moments.ts';
+export { bareName, type NamedThing, namesIn } from './names.ts';
+export { Slips } from './slips.ts';

@@ -1,0 +1,291 @@
+import type { ReadStep } from '../trace/index.ts';
+import { Addends } from './derive.ts';
+import { type Figure, figuresIn, numberOfWord, numbersIn } from './figures.ts';
+import { knownDays, type TimeOfDay, timesIn } from './moments.ts';
+import { isSwapOf, Slips } from './slips.ts';
+
+const MAX_PROMPT_CHARS = 16_384;
+const MAX_NUMBERS = 12_000;
+/** Of more numbers two give any other. */
+const MAX_ADDENDS = 600;
+/** Of few numbers it is told what can be computed from them. */
+const FEW = 24;
+const FEW_SHORT = 8;
+/** Of more numbers two make any share. */
+const MANY = 48;
+const MAX_NODES = 5000;
+const MAX_DEPTH = 8;
+const MAX_IDS = 8000;
+const MAX_LOOKUPS = 120;
+const ID = /(?<![\p{L}\p{N}_.#-])(?=[\p{L}_.#-]{0,40}\d)[\p{L}\p{N}_.#-]{3,60}/gu;
+
+/** What the results, the arguments and the prompt hold, as values. */
+export class Known {
+  /** Results, arguments and tools in lower case. */
+  readonly results: string;
+  /** All of it in lower case. Results that list tools are not part of it. */
+  readonly text: string;
+  /** The prompt in lower case. */
+  readonly prompt: string;
+  /** Some of the results was cut, here or before: what is missing may have been there. */
+  readonly isCut: boolean;
+  readonly steps: readonly ReadStep[];
+  /** Numbers of results and arguments. */
+  readonly given: readonly number[];
+  readonly #numbers: Addends;
+  readonly #set: ReadonlySet<number>;
+  readonly #spoken = new Map<RegExp, boolean>();
+  #totals: Addends | undefined;
+  #addends: Addends | undefined;
+  #latest: Addends | undefined;
+  /** How many texts are still looked for: each costs time in proportion to all results. */
+  #left = MAX_LOOKUPS;
+  #ids: ReadonlySet<string> | undefined;
+  #bare: string | undefined;
+  #days: ReadonlySet<number> | undefined;
+  #times: readonly TimeOfDay[] | undefined;
+  #slips: Slips | undefined;
+  #counts: ReadonlySet<number> | undefined;
+
+  constructor(prompt: string, steps: readonly ReadStep[]) {
+    const told = steps.filter((step) => !step.isListing);
+    this.steps = told;
+    this.prompt = prompt.slice(-MAX_PROMPT_CHARS).toLowerCase();
+    const results = told.map((step) => `${step.text}\n${step.argumentsText}\n${step.tool}`).join('\n');
+    this.results = results.toLowerCase();
+    this.text = `${this.results}\n${this.prompt}`;
+    this.isCut = told.some((step) => step.isCut);
+    this.given = [...new Set(numbersIn(results, MAX_NUMBERS))];
+    const words = (this.prompt.match(/\p{L}{3,8}/gu) ?? []).flatMap((word) => numberOfWord(word) ?? []);
+    this.#set = new Set([...this.given, ...numbersIn(this.prompt, MAX_NUMBERS), ...words]);
+    this.#numbers = new Addends([...this.#set]);
+  }
+
+  has(value: number): boolean {
+    return this.#set.has(value);
+  }
+
+  /** Whether it has the figure: equal, rounded, as a share of one, in another unit or scale. */
+  states(figure: Figure): boolean {
+    const { value, plain, dimension, factor } = figure;
+    if (dimension === 'ratio') return this.#hasRatio(figure);
+    if (!this.#speaksOf(figure)) return false;
+    if (this.#set.has(value) || this.#set.has(plain) || this.#isTotal(value)) return true;
+    const off = figure.isAbout ? Math.max(figure.tolerance, roundness(figure)) : figure.tolerance;
+    const has = (center: number, within: number) => this.#numbers.hasWithin(center - within, center + within);
+    if (has(value, off) || has(-value, off)) return true;
+    if (dimension === 'percent')
+      return has(value / 100, off / 100) || has(100 - value, off) || has(1 - value / 100, off / 100);
+    if (dimension === 'money') return has(value * 100, 100 * off);
+    if (dimension === 'temperature') return has((value - 32) / 1.8, 0.561) || has(value * 1.8 + 32, 1.818);
+    return (FACTORS[dimension] ?? []).some(
+      (other) =>
+        other !== factor &&
+        has((value * factor) / other, Math.max((off * factor) / other, 0.0051 * ((value * factor) / other))),
+    );
+  }
+
+  /** Whether anything is measured so: where no result speaks of money, its numbers give no price. */
+  #speaksOf({ dimension }: Figure): boolean {
+    const sign = dimension === 'money' ? MONEY : dimension === 'percent' ? SHARE : undefined;
+    if (sign === undefined || this.given.length <= FEW) return true;
+    const known = this.#spoken.get(sign) ?? sign.test(this.text);
+    this.#spoken.set(sign, known);
+    return known;
+  }
+
+  /** The sum of a column of a list. */
+  #isTotal(value: number): boolean {
+    this.#totals ??= new Addends(this.steps.flatMap(({ value: result }) => totalsOf(result)));
+    return this.#totals.hasWithin(value - 0.011, value + 0.011);
+  }
+
+  /** "9/10": a score out of so many, as such; a fraction ("4.84/5") by itself. */
+  #hasRatio({ value, raw, whole }: Figure): boolean {
+    if (!Number.isInteger(value)) return this.#set.has(value);
+    return (
+      this.knows(`${raw}/${whole}`) ||
+      this.knows(`${raw} / ${whole}`) ||
+      this.knows(`${raw} out of ${whole}`) ||
+      this.knows(`${raw} of ${whole}`)
+    );
+  }
+
+  /** Whether the value can be computed from what is known, or from this and those of the answer. */
+  derives(figure: Figure, supported: readonly number[], isWide: boolean): boolean {
+    const value = Math.abs(figure.value);
+    if (figure.dimension === 'temperature' || figure.dimension === 'ratio' || !this.#speaksOf(figure))
+      return false;
+    if (figure.dimension === 'percent' && isWide) {
+      const all = this.#set.size <= MANY ? [...this.#set, ...supported] : supported;
+      return new Addends(all).isShare(value, Math.max(figure.tolerance, 0.051));
+    }
+    const off = Math.min(figure.tolerance, figure.isAbout ? 1e12 : 0.51);
+    const isExact = Number.isInteger(value) || figure.tolerance < 0.01;
+    if (!isWide) {
+      this.#latest ??= new Addends(this.#ofLatest());
+      return this.#latest.gives(value, 0.0101) || new Addends(supported).gives(value, 0.0101, true);
+    }
+    this.#addends ??= new Addends([...this.#set].filter((one) => Math.abs(one) < 1e12).slice(-MAX_ADDENDS));
+    const isFew = this.#set.size <= FEW;
+    // Of many numbers something gives any figure: only those beside it in the answer count.
+    if (!isFew && supported.length <= FEW)
+      return new Addends(supported).gives(value, isExact ? 0.0101 : off, true);
+    if (this.#addends.gives(value, isExact ? 0.0101 : off, isFew)) return true;
+    return new Addends(isFew ? [...this.#set, ...supported] : supported).gives(
+      value,
+      isExact ? 0.51 : off,
+      true,
+    );
+  }
+
+  #ofLatest(): readonly number[] {
+    const texts = this.steps.slice(-4).map((step) => `${step.text.slice(-1500)} ${step.argumentsText}`);
+    return [...new Set(numbersIn(`${texts.join('\n')} ${this.prompt.slice(-1500)}`, 120).map(Math.abs))];
+  }
+
+  /** Whether two digits of one of few known numbers changed places. */
+  hasSwapOf(value: number): boolean {
+    const most = Math.abs(value) >= 100 || !Number.isInteger(value) ? FEW : FEW_SHORT;
+    if (this.given.length > most || this.counts.has(value)) return false;
+    return this.given.some((number) => isSwapOf(String(Math.abs(value)), String(Math.abs(number))));
+  }
+
+  /** Whether a number is one digit off one of few known numbers of its length. */
+  hasSlipOf(value: number): boolean {
+    this.#slips ??= new Slips(new Set(this.given.flatMap(formsOf)));
+    const slips = this.#slips;
+    return formsOf(value).some((form) => slips.countOf(form) <= mostOfLength(form) && slips.has(form));
+  }
+
+  /** Whether it has a text, given in lower case. Of too many texts to look for it is said to have them. */
+  knows(lower: string): boolean {
+    if (this.#ids?.has(lower) === true || this.#left-- <= 0) return true;
+    return this.text.includes(lower);
+  }
+
+  /** Whether a name is known, written with other signs or none. */
+  knowsBare(bare: string): boolean {
+    this.#bare ??= this.text.replace(/[^\p{L}\p{N}]/gu, '');
+    return bare !== '' && (this.#left-- <= 0 || this.#bare.includes(bare));
+  }
+
+  /** Words with digits. */
+  get ids(): ReadonlySet<string> {
+    if (this.#ids === undefined) {
+      const words = this.text.match(ID) ?? [];
+      this.#ids = new Set(words.slice(-MAX_IDS).flatMap((id) => [id, id.replace(/^#|[.]$/g, '')]));
+    }
+    return this.#ids;
+  }
+
+  get days(): ReadonlySet<number> {
+    this.#days ??= knownDays(this.text);
+    return this.#days;
+  }
+
+  get times(): readonly TimeOfDay[] {
+    if (this.#times === undefined) {
+      const times = new Map(timesIn(this.text).map((time) => [`${time.minutes}${time.isExact}`, time]));
+      this.#times = [...times.values()];
+    }
+    return this.#times;
+  }
+
+  /** Sizes of lists, and how often each tool was called. */
+  get counts(): ReadonlySet<number> {
+    if (this.#counts === undefined) {
+      const counts = new Set([this.steps.length]);
+      const calls = new Map<string, number>();
+      for (const step of this.steps) {
+        calls.set(step.tool, (calls.get(step.tool) ?? 0) + 1);
+        walkValues(step.value, (value) => {
+          if (Array.isArray(value)) counts.add(value.length);
+          else counts.add(Object.keys(value).length);
+        });
+        counts.add(step.text.split('\n').length);
+      }
+      for (const count of calls.values()) counts.add(count);
+      this.#counts = counts;
+    }
+    return this.#counts;
+  }
+}
+
+const MONEY =
+  /[$€£¥元円]|price|cost|amount|\b(?:fee|fare|usd|eur|cny|balance|total|payment|salary|budget)|preis|betrag|precio|saldo|prix|preço|金額|价格|金额|余额/;
+const SHARE = /[%％]|percent|pct|rate|ratio|share|score|prozent|\b0\.\d/;
+const MAX_COLUMNS = 200;
+/** Sums of lists of numbers, and of numbers under the same key of the members of a list. */
+function totalsOf(value: unknown): readonly number[] {
+  const totals: number[] = [];
+  walkValues(value, (part) => {
+    if (totals.length > MAX_COLUMNS) return;
+    const sums = new Map<string, number>();
+    const add = (key: string, number: unknown) => {
+      if (typeof number === 'number') sums.set(key, (sums.get(key) ?? 0) + number);
+    };
+    const members = Object.values(part).slice(0, MAX_COLUMNS);
+    if (members.length < 2) return;
+    for (const member of members) {
+      if (Array.isArray(part)) add('', member);
+      if (typeof member !== 'object' || member === null) continue;
+      for (const key of Object.keys(member).slice(0, 24)) add(key, (member as Record<string, unknown>)[key]);
+    }
+    totals.push(...sums.values());
+  });
+  return totals;
+}
+
+const FACTORS: Readonly<Record<string, readonly number[]>> = {
+  length: [0.001, 0.01, 1, 1000, 1609.344, 0.3048, 0.0254],
+  mass: [0.001, 1, 1000, 453.592, 28.3495],
+  time: [0.001, 1, 60, 3600, 86_400, 604_800, 2_629_800, 31_557_600],
+  data: [1, 1e3, 1e6, 1e9, 1024, 1_048_576, 1_073_741_824],
+};
+
+/** Half of the last digit that is not 0: of "about 2,900". */
+const roundness = ({ raw, tolerance }: Figure): number => {
+  const zeros = /[1-9](0{1,9})$/.exec(raw.replace(/\D/g, ''))?.[1]?.length ?? 0;
+  return /[.,]\d{1,2}$/.test(raw) ? tolerance : tolerance * 10 ** zeros;
+};
+
+/** A number as it may be written, by form: forms of different kinds never look alike. */
+function formsOf(number: number): readonly string[] {
+  if (Number.isInteger(number)) return [`i${Math.abs(number)}`, `c:${Math.abs(number)}.00`];
+  const plain = String(Math.abs(number));
+  const [whole = '', decimals = ''] = plain.split('.');
+  return [
+    `f${whole}${decimals}`,
+    `c:${decimals.length <= 2 ? `${whole}.${decimals.padEnd(2, '0')}` : Math.abs(number).toFixed(2)}`,
+  ];
+}
+/** Of more numbers of a length, one is near any number by chance. */
+const mostOfLength = (form: string): number => {
+  const digits = form.replace(/\.00$|\D/g, '').length;
+  return (digits > 3 ? 0.01 : 0.03) * 10 ** (digits - 1);
+};
+
+/** Calls back with the lists and records of a value, bounded. */
+export function walkValues(value: unknown, take: (value: object, key: string) => void): void {
+  let left = MAX_NODES;
+  const walk = (part: unknown, key: string, depth: number): void => {
+    if (typeof part !== 'object' || part === null || depth > MAX_DEPTH || left-- <= 0) return;
+    take(part, key);
+    if (Array.isArray(part)) for (const member of part.slice(0, 500)) walk(member, key, depth + 1);
+    else
+      for (const name in part) {
+        if (left <= 0) return;
+        walk((part as Record<string, unknown>)[name], name, depth + 1);
+      }
+  };
+  walk(value, '', 0);
+}
+
+/** The figures of a statement, without those inside names, days and times. */
+export function figuresOutside(
+  text: string,
+  taken: readonly { readonly start: number; readonly end: number }[],
+): readonly Figure[] {
+  return figuresIn(text).filter(({ start, end }) => !taken.some((one) => one.start < end && start < one.end));
+}

@@ -1,0 +1,151 @@
+/** Days of the year and times of day in any usual form, as values. */
+
+/** A place in a text that names a day. */
+export interface Day {
+  readonly start: number;
+  readonly end: number;
+  /** Month * 100 + day; of a month alone, month * 100. Of forms like `03/04/2025` there are two readings. */
+  readonly readings: readonly number[];
+}
+
+/** The names of months in English, German, Spanish, French and Portuguese. */
+const MONTHS: readonly (readonly string[])[] = [
+  'january januar enero janvier janeiro',
+  'february februar febrero février fevereiro',
+  'march märz marzo mars março',
+  'april abril avril',
+  'may mai mayo maio',
+  'june juni junio juin junho',
+  'july juli julio juillet julho',
+  'august agosto août',
+  'september septiembre septembre setembro',
+  'october oktober octubre octobre outubro',
+  'november noviembre novembre novembro',
+  'december dezember diciembre décembre dezembro',
+].map((names) => names.split(' '));
+/** Short forms that are other words. */
+const OTHER_WORDS: ReadonlySet<string> = new Set(['set', 'out', 'ago', 'mar', 'mars', 'march']);
+const monthOf = (name: string): number => {
+  const lower = name.toLowerCase();
+  if (OTHER_WORDS.has(name)) return 0;
+  const isShort = lower.length <= 4;
+  return (
+    MONTHS.findIndex((names) => names.some((one) => one === lower || (isShort && one.startsWith(lower)))) + 1
+  );
+};
+
+const NUMERIC_DAY =
+  /(?<![\d.])(?:(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})|(\d{1,2})([/.])(\d{1,2})\5(\d{4}|\d\d)(?!\d)|(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})日)?)/g;
+const DAY_OF_MONTH = /(?<!\d)(\d{1,2})(?:st|nd|rd|th|\.)?(?: of| de)? (\p{L}{3,10})(?!\p{L})/gu;
+const MONTH_AND_DAY = /(?<!\p{L})(\p{L}{3,10})\.?,? (\d{4}|\d{1,2})(?:st|nd|rd|th)?(?!\d|[:%]\d|[.,]\d)/gu;
+const EPOCH = /(?<![\d.])(1[4-9]\d{8})(\d{3})?(?![\d.])/g;
+const MAX_DAYS = 400;
+
+/** The days that a text names: `2026-03-13`, `March 13`, `13. März`, `3月13日`, `13/03/2026`. */
+export function daysIn(text: string): readonly Day[] {
+  const days: Day[] = [];
+  const add = (at: number, length: number, ...readings: (readonly [month: number, day: number])[]) => {
+    const known = readings.flatMap(([month, day]) =>
+      month >= 1 && month <= 12 && day >= 0 && day <= 31 ? [month * 100 + day] : [],
+    );
+    if (known.length > 0 && days.length < MAX_DAYS)
+      days.push({ start: at, end: at + length, readings: known });
+  };
+  for (const match of text.matchAll(NUMERIC_DAY)) {
+    const [whole, , isoMonth, isoDay, one, , other, , , month, day] = match;
+    if (isoMonth !== undefined) add(match.index, whole.length, [Number(isoMonth), Number(isoDay)]);
+    else if (one !== undefined)
+      add(match.index, whole.length, [Number(one), Number(other)], [Number(other), Number(one)]);
+    else add(match.index, whole.length, [Number(month), Number(day ?? 0)]);
+  }
+  for (const { 0: whole, 1: day, 2: name = '', index } of text.matchAll(DAY_OF_MONTH))
+    if (monthOf(name) > 0) add(index, whole.length, [monthOf(name), Number(day)]);
+  for (const { 0: whole, 1: name = '', 2: day = '', index } of text.matchAll(MONTH_AND_DAY)) {
+    if (monthOf(name) === 0 || days.some(({ start, end }) => start < index + name.length && index < end))
+      continue;
+    // "June 2025" is a month.
+    add(index, whole.length, [monthOf(name), day.length > 2 ? 0 : Number(day)]);
+  }
+  return days;
+}
+
+/** The days of a result, those of its counts of seconds since 1970 among them. */
+export function knownDays(text: string): ReadonlySet<number> {
+  const days = new Set<number>();
+  for (const { readings } of daysIn(text))
+    for (const day of readings) days.add(day).add(Math.floor(day / 100) * 100);
+  for (const [, seconds] of text.matchAll(EPOCH)) {
+    if (days.size >= MAX_DAYS) break;
+    const date = new Date(Number(seconds) * 1000);
+    const month = date.getUTCMonth() + 1;
+    days.add(month * 100).add(month * 100 + date.getUTCDate());
+  }
+  return days;
+}
+
+/** A time of day in a text. */
+export interface TimeOfDay {
+  readonly start: number;
+  readonly end: number;
+  /** Minutes since midnight. */
+  readonly minutes: number;
+  /** It is known which half of the day is meant: "3:30 PM", "15:30", "09:00". */
+  readonly isExact: boolean;
+}
+
+const HALVES: Readonly<Record<string, 'a' | 'p'>> = {
+  上午: 'a',
+  早上: 'a',
+  凌晨: 'a',
+  午前: 'a',
+  下午: 'p',
+  晚上: 'p',
+  中午: 'p',
+  午後: 'p',
+};
+const TIME =
+  /(?<![\d:.,+/-])(\d{1,2})(?:([:.h])([0-5]\d)(?::[0-5]\d(?:\.\d{1,9})?)?)?(?!\d|[.,:]\d)\s?(?:([ap])\.?\s?m(?![a-z])|(uhr|o['’]clock)(?![a-zß]))?/g;
+const TIME_IN_CJK =
+  /(上午|下午|晚上|早上|凌晨|中午|午前|午後)?\s?(\d{1,2})\s?(?:点|點|時(?!間)|时(?!间))(?:([0-5]?\d)分|(半))?/g;
+const SPANISH = /(?:a|de|desde|hasta) las? (\d{1,2})(?![\d:])/g;
+const NOON = /(?<![a-z])(noon|midday|midnight|mittag|mitternacht|mediodía|medianoche|midi|minuit)(?![a-z])/g;
+const MAX_TIMES = 600;
+
+/** Times of day in a text in lower case: `15:30`, `3:30 pm`, `9 am`, `9.30 Uhr`, `下午3点`. */
+export function timesIn(text: string): readonly TimeOfDay[] {
+  const times: TimeOfDay[] = [];
+  const add = (at: number, length: number, hour: number, minute: number, isExact: boolean) => {
+    if (times.length < MAX_TIMES && hour <= 24)
+      times.push({ start: at, end: at + length, minutes: (hour % 24) * 60 + minute, isExact });
+  };
+  for (const match of text.matchAll(TIME)) {
+    const [whole, hours = '', sign, minutes, half, word] = match;
+    if (half === undefined && word === undefined && sign !== ':') continue;
+    const hour = Number(hours);
+    if (half !== undefined && hour >= 1 && hour <= 12)
+      add(match.index, whole.length, (hour % 12) + (half === 'p' ? 12 : 0), Number(minutes ?? 0), true);
+    else add(match.index, whole.length, hour, Number(minutes ?? 0), hour > 12 || hours.startsWith('0'));
+  }
+  for (const match of text.matchAll(SPANISH)) add(match.index, match[0].length, Number(match[1]), 0, false);
+  for (const match of text.matchAll(NOON))
+    add(
+      match.index,
+      match[0].length,
+      /^m(?:idn|itter|edian|inuit)/.test(match[1] as string) ? 0 : 12,
+      0,
+      true,
+    );
+  if (/[点點時时]/.test(text))
+    for (const match of text.matchAll(TIME_IN_CJK)) {
+      const hour = Number(match[2]);
+      const half = HALVES[match[1] ?? ''];
+      add(
+        match.index,
+        match[0].length,
+        half === 'p' && hour < 12 ? hour + 12 : hour,
+        match[4] === undefined ? Number(match[3] ?? 0) : 30,
+        half !== undefined || hour > 12,
+      );
+    }
+  return times;
+}
