@@ -7,6 +7,13 @@ COMMENT ON COLUMN mcp_traces.cost_source IS 'Where the cost came from: provider,
 COMMENT ON COLUMN mcp_traces.usage_units IS 'What else the cost depends on, JSON: one-hour cache writes, audio, images, searches, modes, single requests';
 COMMENT ON COLUMN mcp_traces.tokens_disagree IS 'True when the counts do not add up to the total reported with them';
 
+DO $$
+BEGIN
+  EXECUTE 'CREATE OR REPLACE VIEW mcp_traces_hex AS '
+    || regexp_replace(pg_get_viewdef('mcp_traces_hex'::regclass), '\s+FROM mcp_traces;$', ', usage_units, tokens_disagree FROM mcp_traces');
+END
+$$;
+
 -- Whether a call has no cost for want of a price or a count.
 CREATE FUNCTION mcp_traces_is_unpriced(cost_source text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$

@@ -305,9 +305,9 @@ COMMENT ON COLUMN mcp_traces.events IS 'Span events';
 COMMENT ON COLUMN mcp_traces.links IS 'Span links';
 COMMENT ON COLUMN mcp_traces.ingest_xid IS 'Transaction that inserted the row; what roll-ups have counted is known by it';
 COMMENT ON COLUMN mcp_traces.evidence_risk_score IS 'How unlikely the answer is to be true to its tool calls and documents (0..1)';
-COMMENT ON COLUMN mcp_traces.evidence_risk_level IS 'Bucket of the evidence risk: low, medium or high';
-COMMENT ON COLUMN mcp_traces.evidence_support IS 'Share of the words of the answer that its best passages have (0..1)';
-COMMENT ON COLUMN mcp_traces.evidence_findings IS 'Contradicted and unsupported places of the answer: JSON list of kinds and offsets, no text';
+COMMENT ON COLUMN mcp_traces.evidence_risk_level IS 'high: contradicted, medium: facts not found, low: neither; null where nothing could be checked';
+COMMENT ON COLUMN mcp_traces.evidence_support IS 'Share of the claims that could be checked which have no finding (0..1)';
+COMMENT ON COLUMN mcp_traces.evidence_findings IS 'Contradicted places of the answer and facts not found: JSON list of kinds and offsets, no text';
 COMMENT ON COLUMN mcp_traces.evidence_sampled IS 'Share of the documents that was read, where not all was (0..1)';
 COMMENT ON COLUMN mcp_traces.server_name IS 'MCP server, by the name it gives itself: not verified';
 COMMENT ON COLUMN mcp_traces.client_name IS 'MCP client, by the name it gives itself: not verified';
@@ -2110,6 +2110,13 @@ ALTER TABLE mcp_traces
 COMMENT ON COLUMN mcp_traces.cost_source IS 'Where the cost came from: provider, instrumentation, override or genai-prices; without one unknown, or unpriced: and what has no price';
 COMMENT ON COLUMN mcp_traces.usage_units IS 'What else the cost depends on, JSON: one-hour cache writes, audio, images, searches, modes, single requests';
 COMMENT ON COLUMN mcp_traces.tokens_disagree IS 'True when the counts do not add up to the total reported with them';
+
+DO $$
+BEGIN
+  EXECUTE 'CREATE OR REPLACE VIEW mcp_traces_hex AS '
+    || regexp_replace(pg_get_viewdef('mcp_traces_hex'::regclass), '\s+FROM mcp_traces;$', ', usage_units, tokens_disagree FROM mcp_traces');
+END
+$$;
 
 -- Whether a call has no cost for want of a price or a count.
 CREATE FUNCTION mcp_traces_is_unpriced(cost_source text) RETURNS boolean

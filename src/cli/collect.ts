@@ -29,8 +29,7 @@ Where spans go
                          and removed); OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT
 Who may send
   --token-file FILE      accepted bearer tokens, one per line; or one in MCP_OBSERVATORY_TOKEN
-  --cors-origins URLS    origins of web pages that may send over HTTP, separated by commas, or * for all
-                         (default none); MCP_OBSERVATORY_CORS_ORIGINS
+  --cors-origins URLS    web pages that may send over HTTP, or * (default none); MCP_OBSERVATORY_CORS_ORIGINS
   --tls-cert FILE --tls-key FILE   TLS on both ports
   --tls-client-ca FILE   require client certificates of this authority (mutual TLS)
   --insecure             listen beyond loopback without authentication

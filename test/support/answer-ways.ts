@@ -3,6 +3,7 @@
  * the spans of the providers' SDKs, and through the reader of result objects.
  */
 import assert from 'node:assert/strict';
+import type { SpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { AnthropicInstrumentation } from '../../src/instrumentation/anthropic/index.ts';
 import { GoogleGenAIInstrumentation } from '../../src/instrumentation/google-genai.ts';
 import { OpenAIInstrumentation } from '../../src/instrumentation/openai.ts';
@@ -23,7 +24,15 @@ import type { Said } from './recorded-truth.ts';
 import type { Exchange, Json } from './recordings.ts';
 import { Telemetry } from './telemetry.ts';
 
-const telemetry = new Telemetry(new ObservatorySpanProcessor());
+// One for each exchange: the same answer by another instrumentation is the same call to a processor.
+let processor = new ObservatorySpanProcessor();
+const telemetry = new Telemetry({
+  onStart: (span, parent) => processor.onStart(span, parent),
+  onEnding: (span) => processor.onEnding?.(span),
+  onEnd: (span) => processor.onEnd(span),
+  forceFlush: () => processor.forceFlush(),
+  shutdown: () => processor.shutdown(),
+} satisfies SpanProcessor);
 duringFile(new OpenAIInstrumentation({ captureContent: true }));
 const anthropicInstrumentation = duringFile(new AnthropicInstrumentation({ captureContent: true }));
 duringFile(new GoogleGenAIInstrumentation({ captureContent: true }));
@@ -114,6 +123,7 @@ export async function throughSpan(exchange: Exchange, native?: 'native'): Promis
     native: native === undefined ? 'suppress' : 'prefer',
   });
   telemetry.reset();
+  processor = new ObservatorySpanProcessor();
   const sent: Json[] = [];
   await callSdk(exchange, play(exchange, sent));
   const { attributes, status, instrumentationScope } = telemetry.only;

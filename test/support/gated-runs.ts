@@ -16,6 +16,7 @@ import { TelemetryBench } from './telemetry-bench.ts';
 const RESULT = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] } as const;
 const POLICY = {
   version: 1,
+  outputs: { bank: { report: { schema: RESULT } } },
   rules: [
     { id: 'calls', effect: 'allow', server: 'bank', tool: 'balance' },
     { id: 'fails', effect: 'allow', server: 'bank', tool: 'transfer' },

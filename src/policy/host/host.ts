@@ -4,7 +4,6 @@
  * Input policy, live tools, plan, decision, call, checked result, and a summary if it is asked for and its quotes hold.
  * Nothing is retried and nothing is skipped; the planner chooses what to ask for, never what happens.
  */
-
 import { randomUUID } from 'node:crypto';
 import { trace } from '@opentelemetry/api';
 import {
@@ -16,8 +15,7 @@ import {
   required,
   warnVisibly,
 } from '../../base/index.ts';
-import type { JsonObject } from '../../json/index.ts';
-import { redactText } from '../../json/index.ts';
+import { type JsonObject, redactText } from '../../json/index.ts';
 import type { ServerEntry, ServerRequestHandlers } from '../../mcp-client/index.ts';
 import { type AuditLog, type AuditOption, type AuditRun, auditRun, openAudit } from '../audit/index.ts';
 import { type Decision, PolicyDeniedError } from '../decision.ts';
