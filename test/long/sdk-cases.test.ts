@@ -32,19 +32,7 @@ const PACKAGES = [
 ];
 
 /** What the reader of usage and the table of prices do not tell yet. */
-const PENDING: ReadonlySet<string> = new Set([
-  'openai-audio',
-  'gemini-audio-in',
-  'gemini-image-out',
-  'anthropic-web-search',
-  'anthropic-fast',
-  'anthropic-compaction',
-  'vertex-flex',
-  'xai-reasoning-apart',
-  'xai-reported-ticks',
-  'moonshot-cached',
-  'openrouter-byok',
-]);
+const PENDING: ReadonlySet<string> = new Set([]);
 
 const skip = noPostgres() || needsData(CASES).skip;
 const names = skip === false ? await namesOfCases() : [];
