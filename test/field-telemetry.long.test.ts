@@ -17,7 +17,7 @@ interface FieldCase {
 }
 
 /** Cases that are not right yet. */
-const PENDING: ReadonlySet<string> = new Set(['finish-reasons-as-json-text']);
+const PENDING: ReadonlySet<string> = new Set();
 
 const FOLDER = 'field/telemetry';
 const { skip } = needsData(FOLDER);

@@ -1,4 +1,5 @@
 import { type FieldDefinition, isWithin, type SqlType } from '../base/index.ts';
+import { parseContainerOrKeep } from '../json/index.ts';
 import { canonicalUuid } from './ids.ts';
 
 /** Range of the SQL type `integer`. */
@@ -28,6 +29,8 @@ export interface Coercion {
   readonly sqlType: SqlType;
   readonly isIndexed: boolean;
   readonly isId: boolean;
+  /** Whether a list of texts is joined; some senders write it as JSON. */
+  readonly isList: boolean;
   /** The field, if it does not take every value of its type. */
   readonly bounded: FieldDefinition | undefined;
 }
@@ -39,6 +42,7 @@ export function coercionTo(field: FieldDefinition): Coercion {
     sqlType,
     isIndexed: INDEXED_TEXT_COLUMNS.has(column),
     isId,
+    isList: column === 'finish_reason',
     bounded: isBounded ? field : undefined,
   };
 }
@@ -60,7 +64,7 @@ export function coerce(value: unknown, to: Coercion, maxColumnChars: number): Sc
 function ofType(value: unknown, to: Coercion, maxColumnChars: number): Scalar | undefined {
   switch (to.sqlType) {
     case 'text':
-      return coerceText(to.isId ? idOf(value) : value, to.isIndexed, maxColumnChars);
+      return coerceText(textIn(value, to, maxColumnChars), to.isIndexed, maxColumnChars);
     case 'integer':
       return Number.isInteger(value) && isWithinInt4(value as number) ? (value as number) : undefined;
     case 'double precision':
@@ -78,6 +82,12 @@ function coerceText(value: unknown, isIndexed: boolean, maxColumnChars: number):
   const text = typeof value === 'string' ? value : joined(value, maxColumnChars);
   if (text === undefined || text.length > maxColumnChars) return undefined;
   return text.length > MAX_INDEXED_TEXT && isIndexed ? undefined : text;
+}
+
+function textIn(value: unknown, { isId, isList }: Coercion, maxColumnChars: number): unknown {
+  if (isId) return idOf(value);
+  const isShort = typeof value === 'string' && value.length <= maxColumnChars;
+  return isList && isShort ? parseContainerOrKeep(value) : value;
 }
 
 /** The digits of a whole number; of a large one, all that it has and not those that it is shown with. */
