@@ -87,7 +87,8 @@ function coerceText(value: unknown, isIndexed: boolean, maxColumnChars: number):
 function textIn(value: unknown, { isId, isList }: Coercion, maxColumnChars: number): unknown {
   if (isId) return idOf(value);
   const isShort = typeof value === 'string' && value.length <= maxColumnChars;
-  return isList && isShort ? parseContainerOrKeep(value) : value;
+  if (!isList || !isShort) return value;
+  return joined(parseContainerOrKeep(value), maxColumnChars) ?? value;
 }
 
 /** The digits of a whole number; of a large one, all that it has and not those that it is shown with. */

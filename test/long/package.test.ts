@@ -29,11 +29,11 @@ async function sizesIn(folder: string): Promise<number[]> {
 
 const sum = (sizes: readonly number[]) => sizes.reduce((total, size) => total + size, 0);
 
-test('the package has fewer than 220 files and 6 MB, and 26 MB with what it depends on', async () => {
+test('the package has fewer than 260 files and 7 MB, and 26 MB with what it depends on', async () => {
   const folder = await consumers.install('alone', []);
   const own = await sizesIn(join(folder, 'node_modules/mcp-observatory'));
-  assert.ok(own.length < 220, `${own.length} files`);
-  assert.ok(sum(own) < 6_000_000, `${sum(own)} bytes`);
+  assert.ok(own.length < 260, `${own.length} files`);
+  assert.ok(sum(own) < 7_000_000, `${sum(own)} bytes`);
   const installed = sum(await sizesIn(join(folder, 'node_modules')));
   assert.ok(installed < 26_000_000, `${installed} bytes`);
 });
@@ -58,7 +58,7 @@ for (const compiler of ['typescript@5.9', 'typescript@7']) {
   });
 }
 
-const CLAIM = /gpt-4o-2024-08-06 +441 +24 .*high +mismatch +blocked: human_review/;
+const CLAIM = /gpt-4o-2024-08-06 +441 +24 .*high +mismatch +withheld: human_review/;
 
 test('a bare npx runs the demo, and then shows its run', async () => {
   const folder = await consumers.empty('bare');
