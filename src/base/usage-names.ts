@@ -215,6 +215,19 @@ export const USAGE_DIALECTS: readonly UsageDialect[] = [
     },
   },
   {
+    source: 'Gemini Interactions: usage',
+    on: 'json',
+    reasoningApart: true,
+    names: {
+      inputTokens: 'total_input_tokens',
+      outputTokens: 'total_output_tokens',
+      totalTokens: 'total_tokens',
+      cacheReadTokens: 'total_cached_tokens',
+      reasoningTokens: 'total_thought_tokens',
+      toolPromptTokens: 'total_tool_use_tokens',
+    },
+  },
+  {
     source: 'Amazon Bedrock: TokenUsage of Converse, and amazon-bedrock-invocationMetrics',
     on: 'json',
     cacheApart: true,

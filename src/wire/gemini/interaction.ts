@@ -1,5 +1,4 @@
 import {
-  countOf,
   isObject,
   type JsonObject,
   listAt,
@@ -8,10 +7,9 @@ import {
   objectAt,
   objectOf,
   stringAt,
-  sumOf,
   textOf,
 } from '../../json/index.ts';
-import type { TokenUsage } from '../../signals/index.ts';
+import { readUsageObject } from '../../signals/index.ts';
 import {
   type Answer,
   type AnswerApi,
@@ -39,7 +37,7 @@ function readInteraction(whole: unknown): Answer {
     id: textOf(value.id) || undefined,
     model: textOf(value.model),
     finishReasons: reason === undefined ? [] : [reason],
-    usage: readInteractionUsage(value.usage),
+    usage: readUsageObject(value.usage),
     serviceTier: textOf(value.service_tier),
     toolCallCount,
     error: errorOf(value),
@@ -113,19 +111,6 @@ function readItem(item: JsonObject, index: number): AssistantPart {
     default:
       return { type: 'opaque', provider: GEMINI_NAME, raw: item };
   }
-}
-
-/**
- * Thoughts are counted beside the output and tool-use prompts beside the input; semconv counts both in.
- * Worked: input 7, output 20, thoughts 22 of a total of 49 is 7 input and 42 output tokens, 22 of them reasoning.
- */
-function readInteractionUsage(value: unknown): TokenUsage | undefined {
-  const usage = objectOf(value);
-  const reasoningTokens = countOf(usage.total_thought_tokens);
-  const inputTokens = sumOf(countOf(usage.total_input_tokens), countOf(usage.total_tool_use_tokens));
-  const outputTokens = sumOf(countOf(usage.total_output_tokens), reasoningTokens);
-  if (inputTokens === undefined && outputTokens === undefined) return undefined;
-  return { inputTokens, outputTokens, cacheReadTokens: countOf(usage.total_cached_tokens), reasoningTokens };
 }
 
 /** The Interactions API, of the Gemini API and of Vertex AI. */
