@@ -8,7 +8,7 @@
  * instrumentations that mean the same; they are read, in order, when the attribute is absent.
  */
 import * as semconv from './semconv.ts';
-import { usageAttributesOf } from './usage-names.ts';
+import { type UsageUnit, usageAttributesOf } from './usage-names.ts';
 
 /** SQL types of `mcp_traces`; the JSON form of each is {@link WireType}. */
 export type SqlType = 'uuid' | 'text' | 'integer' | 'double precision' | 'boolean' | 'timestamptz' | 'jsonb';
@@ -29,8 +29,8 @@ export interface FieldDefinition {
    */
   readonly sources: readonly string[];
   readonly notNull: boolean;
-  /** An id, which a program may also write as a number. */
-  readonly isId?: boolean;
+  /** A text that a program may also write otherwise: an id as a number, a list (joined by commas) as JSON. */
+  readonly form?: 'id' | 'list';
   /** The value is a share, 0 to 1; others are not stored. */
   readonly isShare?: boolean;
   /** The words that a text may be; others are not stored. */
@@ -60,8 +60,11 @@ function attributesOf<S extends ScalarSql>(sqlType: S) {
 const text = attributesOf('text');
 const integer = attributesOf('integer');
 const real = attributesOf('double precision');
+/** Under the names that all dialects have for the unit. */
+const tokens = <C extends string>(column: C, unit: UsageUnit, description: string) =>
+  integer(column, description, usageAttributesOf(unit));
 const id = <C extends string>(column: C, description: string, sources: readonly string[]) =>
-  ({ ...text(column, description, sources), isId: true }) as const;
+  ({ ...text(column, description, sources), form: 'id' }) as const;
 /** A share: 0 to 1. */
 const share = <C extends string>(column: C, description: string) =>
   ({ ...real(column, `${description} (0..1)`), isShare: true }) as const;
@@ -125,15 +128,15 @@ export const FIELDS = [
   ]),
   intrinsic('start_time', 'timestamptz', true, 'When the span started, to the microsecond'),
   intrinsic('end_time', 'timestamptz', true, 'When the span ended, to the microsecond'),
-  integer(
+  tokens(
     'prompt_tokens',
+    'inputTokens',
     'Input tokens, cached ones included; estimated only if `tokens_estimated`',
-    usageAttributesOf('inputTokens'),
   ),
-  integer(
+  tokens(
     'completion_tokens',
+    'outputTokens',
     'Output tokens, reasoning included; estimated only if `tokens_estimated`',
-    usageAttributesOf('outputTokens'),
   ),
   real('cost_usd', 'Estimated spend in US dollars; absent when the price is not known'),
   integer('retries', 'Attempts made after the first one', [semconv.ATTR_HTTP_REQUEST_RESEND_COUNT]),
@@ -201,28 +204,19 @@ export const FIELDS = [
     'langsmith.metadata.thread_id',
   ]),
   id('response_id', 'Id the provider gave its response', [semconv.ATTR_GEN_AI_RESPONSE_ID, 'ai.response.id']),
-  text('finish_reason', 'Why the model stopped; several are joined by a comma', [
-    semconv.ATTR_GEN_AI_RESPONSE_FINISH_REASONS,
-    'anthropic.message.stop_reason',
-    'llm.response.finish_reason',
-    'llm.finish_reason',
-    'ai.response.finishReason',
-  ]),
-  integer(
-    'cached_prompt_tokens',
-    'Part of `prompt_tokens` read from the provider cache',
-    usageAttributesOf('cacheReadTokens'),
-  ),
-  integer(
-    'cache_write_tokens',
-    'Part of `prompt_tokens` written to the provider cache',
-    usageAttributesOf('cacheWriteTokens'),
-  ),
-  integer(
-    'reasoning_tokens',
-    'Part of `completion_tokens` spent on reasoning',
-    usageAttributesOf('reasoningTokens'),
-  ),
+  {
+    ...text('finish_reason', 'Why the model stopped; several are joined by a comma', [
+      semconv.ATTR_GEN_AI_RESPONSE_FINISH_REASONS,
+      'anthropic.message.stop_reason',
+      'llm.response.finish_reason',
+      'llm.finish_reason',
+      'ai.response.finishReason',
+    ]),
+    form: 'list',
+  },
+  tokens('cached_prompt_tokens', 'cacheReadTokens', 'Part of `prompt_tokens` read from the provider cache'),
+  tokens('cache_write_tokens', 'cacheWriteTokens', 'Part of `prompt_tokens` written to the provider cache'),
+  tokens('reasoning_tokens', 'reasoningTokens', 'Part of `completion_tokens` spent on reasoning'),
   flag('tokens_estimated', 'True when the provider gave no usage and the counts are our estimate'),
   text(
     'cost_source',

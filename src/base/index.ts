@@ -70,7 +70,7 @@ export {
   writePrivateFile,
   writePrivateFileSync,
 } from './private-files.ts';
-export { isOwnScope, MCP_SCOPE } from './scopes.ts';
+export { isOwnScope, isPackageScope, MCP_SCOPE } from './scopes.ts';
 export {
   contextManagerIn,
   ensureContextManager,

@@ -124,9 +124,9 @@ export const ATTR_GEN_AI_AGENT_NAME = 'gen_ai.agent.name';
 export const ATTR_GEN_AI_WORKFLOW_NAME = 'gen_ai.workflow.name';
 export const ATTR_GEN_AI_TOOL_TYPE = 'gen_ai.tool.type';
 export const ATTR_GEN_AI_TOKEN_TYPE = 'gen_ai.token.type';
-/** Proposed for the conventions: what a provider says that a call cost. */
 /** Of drafts of the conventions. */
 export const ATTR_GEN_AI_USAGE_TOTAL_TOKENS = 'gen_ai.usage.total_tokens';
+/** Proposed for the conventions: what a provider says that a call cost. */
 export const ATTR_GEN_AI_USAGE_COST_AMOUNT = 'gen_ai.usage.cost.amount';
 export const ATTR_GEN_AI_USAGE_COST_CURRENCY = 'gen_ai.usage.cost.currency';
 export const ATTR_GEN_AI_USAGE_COST_SOURCE = 'gen_ai.usage.cost.source';

@@ -10,6 +10,16 @@ const MEANINGS: Readonly<Record<string, string>> = {
   unsupported_name: 'is in no result, document or request',
 };
 
+/** What the call against a finding did, as one reads it after the name of the tool. */
+const ENDS: Readonly<Record<string, string>> = {
+  tool_failed_claimed_success: 'failed',
+  partial: 'failed, or did only a part',
+  empty_result_confident_answer: 'found nothing',
+  wrong_value: 'gave something else',
+  wrong_negation: 'went well',
+  tool_never_called: 'did not do it',
+};
+
 /** Why a finding of this kind stands against the answer, in plain words. */
 export const meaningOfFinding = (kind: string): string => MEANINGS[kind] ?? 'is not as the evidence has it';
 
@@ -32,15 +42,7 @@ export function explainFinding(kind: string, words: string, call?: CallInWords):
   if (call === undefined) return `${said} ${meaningOfFinding(kind)}`;
   const text = typeof call.result === 'string' ? call.result : (JSON.stringify(call.result) ?? '');
   const result = text === '' ? '' : `: ${shortened(text, MAX_RESULT)}`;
-  const ends: Readonly<Record<string, string>> = {
-    tool_failed_claimed_success: 'failed',
-    partial: 'failed, or did only a part',
-    empty_result_confident_answer: 'found nothing',
-    wrong_value: 'gave something else',
-    wrong_negation: 'went well',
-    tool_never_called: 'did not do it',
-  };
-  return `says ${said}, but ${call.tool} ${ends[kind] ?? 'says otherwise'}${result}`;
+  return `says ${said}, but ${call.tool} ${ENDS[kind] ?? 'says otherwise'}${result}`;
 }
 
 /** Where a finding is, in code points. */

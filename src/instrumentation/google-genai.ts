@@ -24,6 +24,7 @@ import {
   type ModelResponse,
   observeApiPromise,
   type PatchPoint,
+  pendingIdByStatus,
   type RequestReader,
   type ResponseReader,
   serverAddress,
@@ -139,10 +140,7 @@ const INTERACTIONS: RequestReader = {
 };
 
 const BACKGROUND: Background = {
-  pendingId: (value) => {
-    const status = stringAt(value, 'status');
-    return status === 'queued' || status === 'in_progress' ? stringAt(value, 'id') : undefined;
-  },
+  pendingId: pendingIdByStatus,
   // An interaction does not tell how it was made.
   isOwn: () => false,
 };

@@ -16,6 +16,7 @@ import {
   noteRetry,
   observeApiPromise,
   type PatchPoint,
+  pendingIdByStatus,
   providerOfHost,
   type RequestReader,
   serverAddress,
@@ -178,10 +179,7 @@ function retrieval(method: string): PatchPoint {
 }
 
 const BACKGROUND: Background = {
-  pendingId: (value) => {
-    const status = stringAt(value, 'status');
-    return status === 'queued' || status === 'in_progress' ? stringAt(value, 'id') : undefined;
-  },
+  pendingId: pendingIdByStatus,
   isOwn: (value) => isObject(value) && value.background === true,
 };
 

@@ -42,10 +42,13 @@ export interface Scalars {
   readonly usageObjects?: readonly JsonObject[] | undefined;
 }
 
+type ListedCost = NonNullable<ReturnType<(typeof SPAN_COSTS)['get']>>;
+type RankedCost = ReportedCost & { readonly rank: number };
+
 type Place =
   | { readonly is: 'text'; readonly column: 'provider' | 'model'; readonly rank: number }
   | { readonly is: 'count'; readonly place: UsagePlace }
-  | { readonly is: 'cost' }
+  | { readonly is: 'cost'; readonly listed: ListedCost }
   | { readonly is: 'object' };
 
 const PLACES: ReadonlyMap<string, Place> = new Map<string, Place>([
@@ -53,7 +56,7 @@ const PLACES: ReadonlyMap<string, Place> = new Map<string, Place>([
     (NAMES.get(column) ?? []).map((name, rank): [string, Place] => [name, { is: 'text', column, rank }]),
   ),
   ...[...SPAN_PLACES].map(([name, place]): [string, Place] => [name, { is: 'count', place }]),
-  ...[...SPAN_COSTS.keys()].map((name): [string, Place] => [name, { is: 'cost' }]),
+  ...[...SPAN_COSTS].map(([name, listed]): [string, Place] => [name, { is: 'cost', listed }]),
   ...USAGE_OBJECT_ATTRIBUTES.map((name): [string, Place] => [name, { is: 'object' }]),
 ]);
 
@@ -68,7 +71,7 @@ export function readScalars(attributes: JsonObject): Scalars {
   const texts: { provider?: string; model?: string } = {};
   const ranks = { provider: Number.POSITIVE_INFINITY, model: Number.POSITIVE_INFINITY };
   let counts: UsageReader | undefined;
-  let cost: (ReportedCost & { readonly rank: number }) | undefined;
+  let cost: RankedCost | undefined;
   let usageObjects: JsonObject[] | undefined;
   for (const name in attributes) {
     const place = PLACES.get(name);
@@ -83,7 +86,7 @@ export function readScalars(attributes: JsonObject): Scalars {
       counts ??= new UsageReader();
       counts.take(place.place, value);
     } else if (place.is === 'cost') {
-      cost = betterCost(cost, name, value);
+      cost = betterCost(cost, place.listed, value);
     } else {
       const object = readJsonObject(value);
       if (object !== undefined) {
@@ -96,12 +99,11 @@ export function readScalars(attributes: JsonObject): Scalars {
 }
 
 function betterCost(
-  known: (ReportedCost & { readonly rank: number }) | undefined,
-  name: string,
+  known: RankedCost | undefined,
+  listed: ListedCost,
   value: unknown,
-): (ReportedCost & { readonly rank: number }) | undefined {
-  const listed = SPAN_COSTS.get(name);
-  if (listed === undefined || (known !== undefined && known.rank <= listed.rank)) return known;
+): RankedCost | undefined {
+  if (known !== undefined && known.rank <= listed.rank) return known;
   const cost = readCost(value, listed.name);
   return cost === undefined ? known : { ...cost, rank: listed.rank };
 }

@@ -55,6 +55,24 @@ export function toWellFormed(text: string): string {
   return isWellFormed(text) ? text : (text as unknown as WellFormed).toWellFormed();
 }
 
+/** A value whose texts and names are well-formed; the same value where they are. */
+export function toWellFormedValue<T>(value: T, depth = 0): T {
+  if (typeof value === 'string') return toWellFormed(value) as T;
+  // Deeper values are refused by every reader.
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item: unknown) => toWellFormedValue(item, depth + 1));
+    return items.some((item, at) => item !== value[at]) ? (items as T) : value;
+  }
+  let isChanged = false;
+  const entries = Object.entries(value).map(([key, member]: [string, unknown]) => {
+    const read = [toWellFormed(key), toWellFormedValue(member, depth + 1)] as const;
+    isChanged ||= read[0] !== key || read[1] !== member;
+    return read;
+  });
+  return isChanged ? (Object.fromEntries(entries) as T) : value;
+}
+
 function write(value: unknown, depth: number, escapes: boolean): string {
   if (depth > MAX_DEPTH) throw refused(`a value nested deeper than ${MAX_DEPTH} levels`);
   switch (typeof value) {

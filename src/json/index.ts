@@ -11,6 +11,7 @@ export {
   isWellFormed,
   sha256Hex,
   toWellFormed,
+  toWellFormedValue,
 } from './canonical-json.ts';
 export { ABSENT, type Difference, differencesBetween, type Tolerance } from './difference.ts';
 export { isExactInteger, parseExactJson, pointed, withIntegers, writeIntegers } from './exact-integers.ts';

@@ -3,7 +3,7 @@
  * are absent, `content` is a list of blocks, images are base64 of the type that their bytes have, and every text is
  * well-formed. Nothing else is changed, and a result in that form is the same object.
  */
-import { isObject, type JsonObject, toJsonText, toWellFormed } from '../json/index.ts';
+import { isObject, type JsonObject, toJsonText, toWellFormed, toWellFormedValue } from '../json/index.ts';
 
 /** A `CallToolResult` in one form, of anything a server sent as one. */
 export function normalResult(raw: unknown): JsonObject {
@@ -14,7 +14,7 @@ export function normalResult(raw: unknown): JsonObject {
   const read: Record<string, unknown> = { ...raw };
   const blocks = blocksOf(content, structuredContent);
   if (blocks !== content) setOrDelete(read, 'content', blocks);
-  const structure = structuredContent === null ? undefined : wellFormed(structuredContent);
+  const structure = structuredContent === null ? undefined : toWellFormedValue(structuredContent);
   if (structure !== structuredContent) setOrDelete(read, 'structuredContent', structure);
   if (isError !== undefined && typeof isError !== 'boolean') setOrDelete(read, 'isError', isErrorIn(isError));
   if (meta !== undefined && !isObject(meta)) delete read._meta;
@@ -74,17 +74,19 @@ function blockOf(given: unknown): unknown {
   const block = BLOCK_TYPES.has(given.type) ? withoutNulls(given) : given;
   switch (block.type) {
     case 'text':
-      return typeof block.text === 'string' ? wellFormed(block) : { ...block, text: textIn(block.text) };
+      return typeof block.text === 'string'
+        ? toWellFormedValue(block)
+        : { ...block, text: textIn(block.text) };
     case 'image':
-      return wellFormed(imageOf(block));
+      return toWellFormedValue(imageOf(block));
     case 'audio':
-      return wellFormed(audioOf(block));
+      return toWellFormedValue(audioOf(block));
     case 'resource':
-      return wellFormed(
+      return toWellFormedValue(
         isObject(block.resource) ? replaced(block, 'resource', withoutNulls(block.resource)) : block,
       );
     default:
-      return wellFormed(block);
+      return toWellFormedValue(block);
   }
 }
 
@@ -100,30 +102,35 @@ function withoutNulls(object: JsonObject): JsonObject {
     : object;
 }
 
+const UNKNOWN_TYPE = 'application/octet-stream';
 const DATA_URL = /^data:([^;,]{0,100})(?:;[^;,]{1,100}){0,3};base64,/i;
 
 /** An image whose bytes can be read, or a line that says what was there in its place. */
 function imageOf(block: JsonObject): JsonObject {
   const { data, mimeType } = block;
   if (typeof data !== 'string') return textBlock('[image without data]');
-  const prefix = DATA_URL.exec(data.slice(0, 512));
-  const said = plainType(mimeType) ?? plainType(prefix?.[1]);
-  const base64 = plainBase64(prefix === null ? data : data.slice(prefix[0].length));
+  const { type: said, digits } = readData(data, mimeType);
+  const base64 = plainBase64(digits);
   if (base64 === undefined || base64 === '') {
     const what = base64 === '' ? 'that is empty' : 'whose data is no base64';
     return textBlock(`[${said ?? 'image'} image ${what}]`);
   }
-  const type = typeByBytes(base64) ?? said ?? 'application/octet-stream';
+  const type = typeByBytes(base64) ?? said ?? UNKNOWN_TYPE;
   return type === mimeType && base64 === data ? block : { ...block, data: base64, mimeType: type };
 }
 
 function audioOf(block: JsonObject): JsonObject {
   const { data, mimeType } = block;
   if (typeof data !== 'string') return textBlock('[audio without data]');
+  const { type = UNKNOWN_TYPE, digits } = readData(data, mimeType);
+  return type === mimeType && digits === data ? block : { ...block, data: digits, mimeType: type };
+}
+
+/** The digits of base64 behind the `data:` of an address, and the type that is said: beside it, else in it. */
+function readData(data: string, mimeType: unknown): { type: string | undefined; digits: string } {
   const prefix = DATA_URL.exec(data.slice(0, 512));
-  const said = plainType(mimeType) ?? plainType(prefix?.[1]) ?? 'application/octet-stream';
-  const base64 = prefix === null ? data : data.slice(prefix[0].length);
-  return said === mimeType && base64 === data ? block : { ...block, data: base64, mimeType: said };
+  const type = plainType(mimeType) ?? plainType(prefix?.[1]);
+  return { type, digits: prefix === null ? data : data.slice(prefix[0].length) };
 }
 
 /** Other names of types, as servers write them. */
@@ -175,23 +182,3 @@ function typeByBytes(base64: string): string | undefined {
   const found = SIGNATURES.find(([, offset, bytes]) => head.startsWith(bytes, offset));
   return found?.[0];
 }
-
-/** A value whose texts and names are well-formed; the same value where they are. */
-function wellFormed<T>(value: T, depth = 0): T {
-  if (typeof value === 'string') return toWellFormed(value) as T;
-  // Deeper values are refused by every reader.
-  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value;
-  if (Array.isArray(value)) {
-    const items = value.map((item: unknown) => wellFormed(item, depth + 1));
-    return items.some((item, at) => item !== value[at]) ? (items as T) : value;
-  }
-  let isChanged = false;
-  const entries = Object.entries(value).map(([key, member]: [string, unknown]) => {
-    const read = [toWellFormed(key), wellFormed(member, depth + 1)] as const;
-    isChanged ||= read[0] !== key || read[1] !== member;
-    return read;
-  });
-  return isChanged ? (Object.fromEntries(entries) as T) : value;
-}
-
-const MAX_DEPTH = 512;

@@ -28,21 +28,18 @@ export type Scalar = string | number | boolean;
 export interface Coercion {
   readonly sqlType: SqlType;
   readonly isIndexed: boolean;
-  readonly isId: boolean;
-  /** Whether a list of texts is joined; some senders write it as JSON. */
-  readonly isList: boolean;
+  readonly form: FieldDefinition['form'];
   /** The field, if it does not take every value of its type. */
   readonly bounded: FieldDefinition | undefined;
 }
 
 export function coercionTo(field: FieldDefinition): Coercion {
-  const { column, sqlType, isShare, words, isId = false } = field;
+  const { column, sqlType, isShare, words, form } = field;
   const isBounded = isShare !== undefined || words !== undefined;
   return {
     sqlType,
     isIndexed: INDEXED_TEXT_COLUMNS.has(column),
-    isId,
-    isList: column === 'finish_reason',
+    form,
     bounded: isBounded ? field : undefined,
   };
 }
@@ -52,8 +49,8 @@ export function coercionTo(field: FieldDefinition): Coercion {
  *
  * Shares are 0 to 1, and a column with a list of words takes no other. Nothing is guessed: the text '1' is not a number,
  * and 0 is not false. Integer columns accept whole numbers of 32 bits, float columns finite numbers, because NaN is not
- * JSON. Text columns also accept a list of texts, joined by commas, and ids a whole number. uuid columns accept a UUID in any case, or the 32 hex
- * digits of a trace id. Text that is too long for the column or its index does not fit.
+ * JSON. Text columns also accept a list of texts, joined by commas, and ids a whole number. uuid columns accept a UUID
+ * in any case, or the 32 hex digits of a trace id. Text that is too long for the column or its index does not fit.
  */
 export function coerce(value: unknown, to: Coercion, maxColumnChars: number): Scalar | undefined {
   const scalar = ofType(value, to, maxColumnChars);
@@ -84,10 +81,10 @@ function coerceText(value: unknown, isIndexed: boolean, maxColumnChars: number):
   return text.length > MAX_INDEXED_TEXT && isIndexed ? undefined : text;
 }
 
-function textIn(value: unknown, { isId, isList }: Coercion, maxColumnChars: number): unknown {
-  if (isId) return idOf(value);
+function textIn(value: unknown, { form }: Coercion, maxColumnChars: number): unknown {
+  if (form === 'id') return idOf(value);
   const isShort = typeof value === 'string' && value.length <= maxColumnChars;
-  if (!isList || !isShort) return value;
+  if (form !== 'list' || !isShort) return value;
   return joined(parseContainerOrKeep(value), maxColumnChars) ?? value;
 }
 

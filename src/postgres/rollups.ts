@@ -19,8 +19,8 @@ export async function refreshRollups(db: Queryable): Promise<number | null> {
 }
 
 /**
- * Adds the spans stored since the last refresh to `mcp_runs` alone, as often as a list of runs should be fresh, once
- * those of their traces that repeat a call are told from it (`mcp_traces_settle` of `schema/009_counted_once.sql`).
+ * Adds the spans stored since the last refresh to `mcp_runs` alone, as often as a list of runs should be fresh. Before
+ * that `mcp_traces_settle` (`schema/009_counted_once.sql`) finds the spans that repeat a call.
  * @returns how many spans were counted, null when another process is refreshing.
  * @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`.
  */

@@ -1,7 +1,7 @@
 /** Model calls as their spans have them, and whether two of these are one call. */
 import type { HrTime } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { type FieldValues, isOwnScope, semconv } from '../base/index.ts';
+import { type FieldValues, isOwnScope, isPackageScope, semconv } from '../base/index.ts';
 import { type InteractionKind, isModelCall, kindInWords } from '../interaction/index.ts';
 import { textOf } from '../json/index.ts';
 
@@ -116,13 +116,9 @@ export function isOneCall(known: Call, call: Call): boolean {
 export function sameResponse(found: Call | undefined, call: Call): Call | undefined {
   if (found === undefined || found.scope === call.scope) return undefined;
   // Ours have one span for a call of a process, whatever id a test double answers with.
-  if (found.process === call.process && isOurs(found.scope) && isOurs(call.scope)) return undefined;
+  if (found.process === call.process && isPackageScope(found.scope) && isPackageScope(call.scope))
+    return undefined;
   return found.traceId === call.traceId || claim(found, call) ? found : undefined;
-}
-
-/** Whether a scope is of an instrumentation of ours, or of calls recorded by hand. */
-function isOurs(scope: string): boolean {
-  return scope === 'mcp-observatory' || isOwnScope(scope);
 }
 
 /** Whether a call takes another one for itself: it does so once for each instrumentation. */

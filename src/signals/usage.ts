@@ -255,7 +255,7 @@ const MODE_MEMBERS = [
 /** More iterations of one message than Anthropic makes. */
 const MAX_REQUESTS = 64;
 
-/** Reads a usage object of any dialect, as it stands in a provider's answer. Getters that throw are the caller's to catch. */
+/** Reads a usage object of any dialect, such as that of a provider's answer. Getters that throw are the caller's to catch. */
 export function readUsageObject(value: unknown, context: UsageContext = {}): TokenUsage | undefined {
   const usage = readOne(value, context);
   const iterations = listOf(isObject(value) ? value.iterations : undefined);

@@ -19,6 +19,7 @@ export {
   firstCode,
   type HeaderReader,
   type ImagePart,
+  isImageLabel,
   type ModelMessage,
   type ModelRequest,
   type ModelTool,

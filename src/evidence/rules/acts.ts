@@ -173,9 +173,7 @@ const isOfMore = (statement: Sentence, done: number): boolean => {
     ({ text }) => numberOfWord(text) ?? (/^\d{1,2}$/.test(text) ? [Number(text)] : []),
   );
   if (counts.includes(done)) return false;
-  return statement.words.some(
-    ({ text }) => (numberOfWord(text) ?? (/^\d{1,2}$/.test(text) ? Number(text) : 0)) > Math.max(done, 1),
-  );
+  return counts.some((count) => count > Math.max(done, 1));
 };
 
 /** What is said of things that an act has changed, without its verb. */

@@ -120,7 +120,7 @@ const isCutOff = (result: unknown): boolean => {
 };
 
 const SCHEMA_KEY = /["'\s](?:input_?schema|tool_description)["']?\s{0,2}:/i;
-/** A result that lists tools, for whoever looks for one. */
+/** Whether a result lists tools, as that of a search for one does. */
 const describesTools = (text: string): boolean => SCHEMA_KEY.test(text.slice(0, MAX_COMMAND_CHARS));
 
 const PREFIXES: ReadonlySet<string> = new Set(['mcp', 'tool', 'api', 'do', 'server']);

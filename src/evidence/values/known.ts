@@ -8,7 +8,7 @@ const MAX_PROMPT_CHARS = 16_384;
 const MAX_NUMBERS = 12_000;
 /** Of more numbers two give any other. */
 const MAX_ADDENDS = 600;
-/** Of few numbers it is told what can be computed from them. */
+/** Up to this many numbers, what can be computed from them counts as known. */
 const FEW = 24;
 const FEW_SHORT = 8;
 /** Of more numbers two make any share. */

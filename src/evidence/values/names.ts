@@ -1,4 +1,4 @@
-/** Things that are told by their name: addresses, paths, identifiers, versions. */
+/** Names in a text: addresses, paths, identifiers, versions. */
 export interface NamedThing {
   readonly start: number;
   readonly end: number;

@@ -1,6 +1,7 @@
 import { checkOptions, checkValue, kinds, type OptionKinds } from '../../base/index.ts';
 import { isObject, stringAt } from '../../json/index.ts';
 import { isNotice } from '../../orchestrator/index.ts';
+import { isImageLabel } from '../../wire/index.ts';
 import {
   A_GOLDEN,
   fromWireResponse,
@@ -125,8 +126,6 @@ export class GoldenPlayer {
 const API_ENDS = ['/chat/completions', '/responses', '/messages', '/models/'] as const;
 
 const RESULT_LEFT_OUT = '[tool result]';
-/** What the providers' requests say before an image of a result (`src/wire`). */
-const IMAGE_LABEL = /^Image from .{1,128}:$/;
 
 /**
  * The key by which requests are matched: method, API and body. Host, version prefix and headers do not count, so that
@@ -189,7 +188,7 @@ function withoutImages(parts: readonly unknown[]): readonly unknown[] {
   return parts.filter((part) => {
     const isImage = isAfterLabel;
     const text = stringAt(part, 'text');
-    isAfterLabel = text !== undefined && IMAGE_LABEL.test(text);
+    isAfterLabel = text !== undefined && isImageLabel(text);
     return !isAfterLabel && (!isImage || text !== undefined);
   });
 }

@@ -2,6 +2,7 @@
  * Answers that a provider makes in the background: `create` gives an id, and the answer is retrieved by it, often asked
  * for many times. That is one call to a model, from `create` to the answer, and one span.
  */
+import { stringAt } from '../../json/index.ts';
 import { RecentMap } from '../../processor/index.ts';
 import type { ResponseObserver } from './api-promise.ts';
 import type { StreamObserver } from './observe-stream.ts';
@@ -13,6 +14,12 @@ export interface Background {
   readonly pendingId: (value: unknown) => string | undefined;
   /** Whether an answer was made in the background, so that nobody has seen it whole before. */
   readonly isOwn: (value: unknown) => boolean;
+}
+
+/** {@link Background.pendingId} of OpenAI's responses and Gemini's interactions, which have the same states. */
+export function pendingIdByStatus(value: unknown): string | undefined {
+  const status = stringAt(value, 'status');
+  return status === 'queued' || status === 'in_progress' ? stringAt(value, 'id') : undefined;
 }
 
 /** A call whose answer may still be being made. */

@@ -1,6 +1,6 @@
 export { resolveCaptureContent } from '../../processor/index.ts';
 export { observeApiPromise } from './api-promise.ts';
-export type { Background } from './background.ts';
+export { type Background, pendingIdByStatus } from './background.ts';
 export { attributesOf, type CallDescription, type CallHost, type RequestReader } from './call-description.ts';
 export { noteRetry } from './call-of-span.ts';
 export { addContextSource, callContext } from './context-sources.ts';

@@ -16,7 +16,7 @@ export interface AssertionContext {
   readonly isStrict: boolean;
   /** The schema's `nullable`, of OpenAPI: null fits every type beside it. */
   readonly isNullable: boolean;
-  /** The schema the keyword stands in. */
+  /** The schema with the keyword. */
   readonly schema: JsonObject;
   /** Notes a pattern that cannot be checked; undefined where one refuses the schema. */
   readonly unchecked?: ((pattern: string) => void) | undefined;

@@ -5,7 +5,7 @@
 import { parseBoundedContainer } from '../../json/index.ts';
 
 /**
- * Keys and indices from the root of the result to a leaf. They go on into JSON that stands in a string.
+ * Keys and indices from the root of the result to a leaf. They go on into JSON in a string.
  */
 export type LeafPath = readonly (string | number)[];
 
@@ -43,7 +43,7 @@ export interface Echo {
 
 export interface SourceLeaves {
   readonly evidence: readonly Leaf[];
-  /** Texts that hold JSON, as they are written: what they say stands in `evidence`. */
+  /** Texts that hold JSON, as they are written; their members are in `evidence`. */
   readonly written: readonly Leaf[];
   readonly values: readonly ValueLeaf[];
   /** Leaves that only repeat the caller. */

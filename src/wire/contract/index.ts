@@ -19,7 +19,7 @@ export { defineApi } from './define-api.ts';
 export { errorWord, firstCode } from './error-code.ts';
 export { withExactAnswers } from './exact-answers.ts';
 export { readFinishReason, toConventionalFinish } from './finish-words.ts';
-export { fitMessages } from './media.ts';
+export { fitMessages, imageLabel, isImageLabel } from './media.ts';
 export { pairCallsWithResults, wireCallId } from './pairing.ts';
 export { StreamRoom, TextBuffer } from './text-buffer.ts';
 export type {

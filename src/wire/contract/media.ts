@@ -1,5 +1,5 @@
 /** What each provider takes in a conversation. What it refuses would end the whole run. */
-import { isWellFormed, toWellFormed } from '../../json/index.ts';
+import { isWellFormed, toWellFormed, toWellFormedValue } from '../../json/index.ts';
 import type { ImagePart, ModelMessage, TextPart, ToolCallPart } from './conversation.ts';
 
 /**
@@ -25,7 +25,7 @@ export function fitMessages(
       return isWellFormed(part.text) ? part : { ...part, text: toWellFormed(part.text) };
     if (isPart(part, 'image') && !types.includes(part.mimeType))
       return { type: 'text', text: `[${part.mimeType} image, a type the model cannot see]` };
-    if (isPart(part, 'tool_call')) return { ...part, arguments: plainTexts(part.arguments) };
+    if (isPart(part, 'tool_call')) return { ...part, arguments: toWellFormedValue(part.arguments) };
     return part;
   };
   return messages.map((message): ModelMessage => {
@@ -37,6 +37,18 @@ export function fitMessages(
   });
 }
 
+/** The text before an image of a tool's result, where a provider takes no image in the result itself. */
+export function imageLabel(toolName: string): string {
+  return `Image from ${toolName}:`;
+}
+
+const IMAGE_LABEL = /^Image from .{1,128}:$/;
+
+/** Whether a text is one of {@link imageLabel}. */
+export function isImageLabel(text: string): boolean {
+  return IMAGE_LABEL.test(text);
+}
+
 interface Parts {
   readonly text: TextPart;
   readonly image: ImagePart;
@@ -45,14 +57,4 @@ interface Parts {
 
 function isPart<K extends keyof Parts>(part: { readonly type: string }, type: K): part is Parts[K] {
   return part.type === type;
-}
-
-/** A value with well-formed texts; the same value where they are. */
-function plainTexts<T>(value: T): T {
-  const json = JSON.stringify(value);
-  // JSON.stringify escapes what is not well-formed.
-  if (json === undefined || !/\\ud[89a-f][0-9a-f]{2}/.test(json)) return value;
-  return JSON.parse(json, (_, member: unknown) =>
-    typeof member === 'string' ? toWellFormed(member) : member,
-  ) as T;
 }

@@ -4,6 +4,7 @@ import {
   argumentsForHistory,
   fitMessages,
   type ImagePart,
+  imageLabel,
   type ModelMessage,
   type ModelRequest,
   pairCallsWithResults,
@@ -146,7 +147,7 @@ function toolContents(results: readonly ToolResultPart[], takesImages: boolean):
     ? []
     : results.flatMap((result) => {
         const found = imagesOf(result).map(inlineImage);
-        return found.length === 0 ? [] : [{ text: `Image from ${result.name}:` }, ...found];
+        return found.length === 0 ? [] : [{ text: imageLabel(result.name) }, ...found];
       });
   return [...contentOf('user', responses), ...contentOf('user', images)];
 }

@@ -8,6 +8,7 @@ import {
   argumentsForHistory,
   fitMessages,
   type ImagePart,
+  imageLabel,
   type ModelMessage,
   pairCallsWithResults,
   type TextPart,
@@ -112,7 +113,7 @@ function toolMessages(message: ToolMessage): ChatCompletionMessageParam[] {
       }
       texts.push(`[${part.mimeType} image, shown below]`);
       images.push(
-        { type: 'text', text: `Image from ${result.name}:` },
+        { type: 'text', text: imageLabel(result.name) },
         { type: 'image_url', image_url: { url: `data:${part.mimeType};base64,${part.data}` } },
       );
     }
