@@ -9,6 +9,7 @@ export const OWN_TABLES = [
   'mcp_approvals',
   'mcp_traces_hourly',
   'mcp_traces_rollup_state',
+  'mcp_traces_settle_state',
   'mcp_tools_hourly',
   'mcp_models_hourly',
   'mcp_definitions_hourly',
