@@ -2,7 +2,7 @@
 import { diag, type MeterProvider, type TracerProvider } from '@opentelemetry/api';
 import type { Instrumentation } from '@opentelemetry/instrumentation';
 import { ObservatoryError, runningProvider, useStderrDiag } from '../base/index.ts';
-import { getObservatoryInstrumentations, openCalls } from '../instrumentation/index.ts';
+import { getObservatoryInstrumentations, McpInstrumentation, openCalls } from '../instrumentation/index.ts';
 import {
   giveWay,
   installModuleHooks,
@@ -36,6 +36,7 @@ export async function registerNow(): Promise<void> {
     keepRequireHook(instrumentations);
     if (isBun) await patchInstalled(instrumentations, process.cwd());
     sdks.use(instrumentations);
+    if (!isBun) for (const one of instrumentations) if (one instanceof McpInstrumentation) one.watchWire();
     process.once('beforeExit', () => {
       openCalls.abandonAll();
       reportHooks();
