@@ -20,7 +20,7 @@ const HIGH_RATE = 0.05;
 /** Tools: which is slow, failing or unused. */
 export function Tools({ route }: { route: Route }) {
   const address = `/api/tools?since=${hourly(Date.now() - rangeOf(route))}`;
-  const { data, error, retry } = useData<{
+  const { data, error, asOfMs, retry } = useData<{
     tools: readonly ToolRow[];
     tax: TaxReport;
     changed: readonly ChangedTool[];
@@ -53,7 +53,8 @@ export function Tools({ route }: { route: Route }) {
         <RangeSelect route={route} />
         <SqlButton sources={[{ title: 'Tools, from the hourly roll-up', address }]} />
       </div>
-      {error !== undefined && <Trouble error={error} retry={retry} />}
+      {data === undefined && error === undefined && <p class="foot">Loading</p>}
+      {error !== undefined && <Trouble error={error} retry={retry} asOfMs={data && asOfMs} />}
       {data !== undefined && tools.length === 0 && (
         <Empty title="No tool was called in this range">
           <p>Tools appear here within a quarter of a minute after their first call.</p>
