@@ -33,7 +33,7 @@ export type Fact = Place &
     | { readonly kind: 'time'; readonly time: TimeOfDay }
   );
 
-const MAX_FACTS = 160;
+const MAX_FACTS = 128;
 /** A computation or a definition: "1 ounce = 31.1 grams". */
 const COMPUTED = /\s[=÷×]\s|→/;
 
@@ -69,7 +69,8 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
       put(time, isTimeKnown(time, known) ? 'found' : 'missing', { kind: 'time', time });
     for (const figure of figuresOutside(text, [...names, ...days, ...times])) {
       if (isMarker(text, figure)) continue;
-      const isFound = known.states(figure) || known.counts.has(figure.value);
+      const isFound =
+        known.states(figure) || known.counts.has(figure.value) || isInGroups(text, figure, known);
       if (!isFound) open.push({ at: facts.length, figure });
       put(figure, isFound ? 'found' : 'missing', { kind: 'figure', figure });
     }
@@ -79,6 +80,20 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
       facts[at] = { ...(facts[at] as Fact), state: 'derived' };
   return facts;
 }
+
+const GROUPS = /\+?[A-Z]{0,4}\d[\dA-Z]{0,12}(?:[ -]\d[\dA-Z]{0,12}){1,9}/g;
+const MIN_GROUPED = 7;
+/** Digits of a number that is written in groups: a phone number, an account. */
+const isInGroups = (text: string, { start, end }: Figure, known: Known): boolean => {
+  const from = Math.max(0, start - MAX_GROUPED);
+  for (const { 0: groups, index } of text.slice(from, end + MAX_GROUPED).matchAll(GROUPS)) {
+    const bare = groups.replace(/[ +-]/g, '').toLowerCase();
+    if (from + index <= start && end <= from + index + groups.length)
+      return bare.length >= MIN_GROUPED && known.knowsBare(bare);
+  }
+  return false;
+};
+const MAX_GROUPED = 40;
 
 const MAX_SUMMED = 64;
 /** Whether the figure is the sum of others beside each other in the answer. */

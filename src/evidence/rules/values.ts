@@ -76,7 +76,8 @@ const otherFigure: Rule = {
         const { figure, statement } = fact;
         if (isConditional(statement) && figure.dimension !== 'money') return [];
         const isWrong = isSlip(figure, statement, reading.known)
-          ? !isSumOf(figure, reading.facts) && !reading.known.derives(figure, supported.slice(0, 64), false)
+          ? !isSumOf(figure, reading.facts) &&
+            !reading.known.derives(figure, supported.slice(0, 64), INCLUSIVE.test(statement.lower))
           : fact.state === 'missing' &&
             ((fact.isStated && isInvented(figure, statement, reading)) ||
               reading.known.hasSwapOf(figure.value));
@@ -85,6 +86,9 @@ const otherFigure: Rule = {
     );
   },
 };
+
+/** An amount with others in it: a product and a fee. */
+const INCLUSIVE = /\b(?:including|incl|plus|with (?:the )?(?:fees?|tax|shipping))\b/;
 
 /** Temperatures, shares and amounts that little evidence has nothing of. */
 const FEW_NUMBERS = 24;

@@ -37,7 +37,8 @@ export class Addends {
 
   /** Whether the value is a sum or difference of two numbers, a small multiple or the same in another unit; `isWide`: a product, a share, a sum of three too. */
   gives(value: number, off = CENT, isWide = false): boolean {
-    if (this.#hasSum(value, off) || this.#hasDifference(Math.abs(value), off)) return true;
+    if (this.#hasSum(value, off) || this.#hasSum(-value, off) || this.#hasDifference(Math.abs(value), off))
+      return true;
     const isMultiple = MULTIPLES.some(
       (factor) =>
         this.hasWithin((value - CENT) / factor, (value + CENT) / factor) ||

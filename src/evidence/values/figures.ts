@@ -47,17 +47,27 @@ const ABOUT = new Phrases({
 export function figuresIn(text: string): readonly Figure[] {
   if (!/\d/.test(text)) return [];
   const figures: Figure[] = [];
+  let scaled = 0;
   for (const match of text.matchAll(NUMBER)) {
     if (figures.length >= MAX_FIGURES) break;
+    // The rest of "45万2000".
+    if (match.index < scaled) continue;
     const [whole, currency, sign, raw = ''] = match;
     const bare = numberOf(raw);
     if (!Number.isFinite(bare)) continue;
     let end = match.index + whole.length;
     const { scale, length, rest } = scaleAfter(text, end, currency !== undefined);
     end += length;
+    scaled = end;
     const unit = UNIT.exec(text.slice(end, end + 14));
     const word = unit?.[1]?.toLowerCase().replace(/\s/g, '');
-    const known = word === undefined ? undefined : UNITS[word];
+    const after = text.slice(end + (unit?.[0].length ?? 0), end + (unit?.[0].length ?? 0) + 6);
+    // "19 km/h", "149 in total"
+    const perTime = /^\/(?:h|s)(?![\p{L}\p{N}])/u.exec(after)?.[0] ?? '';
+    const known =
+      word === undefined || (word === 'in' && /^\s?\p{L}/u.test(after))
+        ? undefined
+        : UNITS[`${word}${perTime}`];
     const wholeOf = /^\s?\/\s?(5|10|20|100)(?![\d/])/.exec(text.slice(end, end + 7))?.[1];
     const [dimension, factor] =
       currency !== undefined

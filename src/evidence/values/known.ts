@@ -17,7 +17,8 @@ const MAX_NODES = 5000;
 const MAX_DEPTH = 8;
 const MAX_IDS = 8000;
 const MAX_LOOKUPS = 120;
-const ID = /(?<![\p{L}\p{N}_.#-])(?=[\p{L}_.#-]{0,40}\d)[\p{L}\p{N}_.#-]{3,60}/gu;
+const NAME_BREAK = /[^\w.#-]+/;
+const MAX_ID_CHARS = 60;
 
 /** What the results, the arguments and the prompt hold, as values. */
 export class Known {
@@ -130,13 +131,21 @@ export class Known {
     const isFew = this.#set.size <= FEW;
     // Of many numbers something gives any figure: only those beside it in the answer count.
     if (!isFew && supported.length <= FEW)
-      return new Addends(supported).gives(value, isExact ? 0.0101 : off, true);
+      return (
+        new Addends(supported).gives(value, isExact ? 0.0101 : off, true) ||
+        (!Number.isInteger(value) && supported.some((one) => this.#differsFrom(one, value)))
+      );
     if (this.#addends.gives(value, isExact ? 0.0101 : off, isFew)) return true;
     return new Addends(isFew ? [...this.#set, ...supported] : supported).gives(
       value,
       isExact ? 0.51 : off,
       true,
     );
+  }
+
+  /** Whether a known number differs from this one by the value, to the cent: what was refunded. */
+  #differsFrom(one: number, value: number): boolean {
+    return [value, -value].some((by) => this.#numbers.hasWithin(one + by - 0.0101, one + by + 0.0101));
   }
 
   #ofLatest(): readonly number[] {
@@ -166,14 +175,16 @@ export class Known {
 
   /** Whether a name is known, written with other signs or none. */
   knowsBare(bare: string): boolean {
-    this.#bare ??= this.text.replace(/[^\p{L}\p{N}]/gu, '');
+    this.#bare ??= this.text.replace(/[^\p{L}\p{N}]+/gu, '');
     return bare !== '' && (this.#left-- <= 0 || this.#bare.includes(bare));
   }
 
   /** Words with digits. */
   get ids(): ReadonlySet<string> {
     if (this.#ids === undefined) {
-      const words = this.text.match(ID) ?? [];
+      const words = this.text
+        .split(NAME_BREAK)
+        .filter((word) => word.length > 2 && word.length <= MAX_ID_CHARS && /\d/.test(word));
       this.#ids = new Set(words.slice(-MAX_IDS).flatMap((id) => [id, id.replace(/^#|[.]$/g, '')]));
     }
     return this.#ids;
@@ -242,6 +253,7 @@ const FACTORS: Readonly<Record<string, readonly number[]>> = {
   mass: [0.001, 1, 1000, 453.592, 28.3495],
   time: [0.001, 1, 60, 3600, 86_400, 604_800, 2_629_800, 31_557_600],
   data: [1, 1e3, 1e6, 1e9, 1024, 1_048_576, 1_073_741_824],
+  speed: [1, 1 / 3.6, 0.44704, 0.514444],
 };
 
 /** Half of the last digit that is not 0: of "about 2,900". */
