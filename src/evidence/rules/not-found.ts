@@ -1,24 +1,12 @@
 /** Figures and names that are presented as found and that neither results nor calls nor the user have. */
-import { Phrases } from '../phrases/index.ts';
 import type { ReadStep } from '../trace/index.ts';
 import { call, example } from './examples.ts';
-import type { Fact } from './facts.ts';
+import { type Fact, OF_SEVERAL } from './facts.ts';
 import type { AnswerReading, Rule, RuleFinding } from './types.ts';
 
 /** The answer says itself that it speaks from what is generally known. */
 const DISCLOSED =
   /\b(?:general (?:guidance|recommendations?|knowledge|information|advice|estimate|overview)|common knowledge|based on my (?:general )?knowledge|my training|from memory|typical(?:ly)? prices?)\b/;
-
-/** What is computed from figures that need not stand in the answer. */
-const OF_SEVERAL = new Phrases({
-  en: 'combined, altogether, in total, average, averages, sum, difference',
-  de: 'insgesamt, zusammen, durchschnittlich, differenz',
-  es: 'en total, promedio, diferencia, en conjunto',
-  fr: 'au total, en moyenne, différence',
-  pt: 'no total, em média, diferença',
-  ja: '合計, 平均, 差額',
-  zh: '一共, 合计, 总共, 平均, 差价',
-});
 
 /** Calls that found something: without one, the answer is held against nothing. */
 const hasEvidence = (steps: readonly ReadStep[]): boolean => steps.some((step) => !step.isListing);

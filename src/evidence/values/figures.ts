@@ -151,6 +151,24 @@ const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
 /** The number that a word is, up to twelve. */
 export const numberOfWord = (word: string): number | undefined => NUMBER_WORDS.get(word);
 
+const AMOUNT =
+  /(?:[$€£¥]|\b(?:usd|eur|gbp|cny|rmb|jpy))\s?(\d{1,12}(?:[.,]\d{1,12}){0,5})|(?<![\d.,])(\d{1,12}(?:[.,]\d{1,12}){0,5})\s?(?:[$€£¥元円]|(?:usd|eur|gbp|cny|rmb|jpy|dollars?|euros?|yuan|yen)\b)/g;
+/** The amounts of money in a text in lower case, by their signs. */
+export const amountsIn = (text: string, limit: number): readonly number[] => {
+  const amounts = new Set<number>();
+  for (const { 0: whole, 1: before, 2: after, index } of text.matchAll(AMOUNT)) {
+    if (amounts.size >= limit) break;
+    const value = numberOf(before ?? (after as string));
+    const { scale } = scaleAfter(
+      text,
+      index + (before === undefined ? (after as string).length : whole.length),
+      true,
+    );
+    if (Number.isFinite(value)) amounts.add(value).add(value * scale);
+  }
+  return [...amounts];
+};
+
 const PLAIN_NUMBER = /-?\d{1,18}(?:[.,]\d{1,18}){0,6}/g;
 const WHOLE_GROUPED = /^-?(?:\d{1,3}(?:,\d{3}){1,5}(?:\.\d+)?|\d{1,3}(?:\.\d{3}){0,5},\d{1,2}|\d+,\d{1,2})$/;
 
