@@ -17,6 +17,7 @@ export {
   snakeKeys,
   toColumns,
 } from './camel-case.ts';
+export { COST_NAMES, type CostName } from './cost-names.ts';
 export { parseDatabaseUrl } from './database-url.ts';
 export { errorClass, isKnownErrorClass } from './error-class.ts';
 export {
@@ -84,16 +85,8 @@ export { ownTurn, type Steps, sliced, takeAll, takeInSlices } from './slices.ts'
 export { hasDiagLogger, useStderrDiag, warnAtOnce, warnVisibly } from './stderr-diag.ts';
 export { nodeProblem } from './supported-node.ts';
 export { isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
-export {
-  COST_NAMES,
-  type CostName,
-  splitNames,
-  USAGE_ATTRIBUTES,
-  USAGE_DIALECTS,
-  USAGE_OBJECT_ATTRIBUTES,
-  type UsageDialect,
-  type UsageUnit,
-} from './usage-names.ts';
+export { splitNames, type UsageDialect, type UsageUnit } from './usage-dialect.ts';
+export { USAGE_ATTRIBUTES, USAGE_DIALECTS, USAGE_OBJECT_ATTRIBUTES } from './usage-names.ts';
 export { withoutUserInfo } from './user-info.ts';
 export { VERSION } from './version.ts';
 export { isDoneWithin } from './within.ts';

@@ -7,12 +7,14 @@ import type { AttributeColumn } from '../base/index.ts';
 import { isObject, type JsonObject, textOf } from '../json/index.ts';
 import {
   readReportedCost,
+  readServiceTier,
   readUsageObject,
   readUsageUnits,
   type TokenUsage,
   UsageReader,
 } from '../signals/index.ts';
-import { readJsonObject, type Scalars } from './scalars.ts';
+import { interactionKind, isModelCall } from './kind.ts';
+import { readJsonObject, type Scalars, type UsageObject } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
 
 const USAGE_COLUMNS: ReadonlySet<string> = new Set([
@@ -47,35 +49,40 @@ export interface ReportedUsage {
  * The usage and cost on a span, in any dialect; without `usage` when the span has no counts.
  * @param scalars of the span.
  */
-export function readUsage(span: SpanView, scalars: Scalars, provider: string | undefined): ReportedUsage {
+export function readUsage(
+  span: SpanView,
+  scalars: Scalars,
+  provider: string | undefined,
+  model: string | undefined = scalars.model,
+): ReportedUsage {
   const { attributes } = span;
   const metadata = readMetadata(attributes['ai.response.providerMetadata']);
-  const objects = [...metadata.flatMap(usagesOf), ...(scalars.usageObjects ?? [])];
-  const cost = scalars.cost ?? costOf([...metadata, ...objects]);
+  const objects = [...metadata.flatMap(usagesOf), ...ownObjects(span, scalars.usageObjects)];
+  const cost = scalars.cost ?? costOf([...metadata, ...objects.map(({ object }) => object)]);
   return {
-    usage: readCounts(span, scalars, provider, objects),
+    usage: readCounts(span, { ...scalars, provider, model: scalars.model ?? model }, objects),
     costUsd: cost?.usd,
     isCostComputed: cost?.isComputed === true ? true : undefined,
-    serviceTier: metadata.map(tierOf).find((tier) => tier !== undefined),
+    serviceTier: scalars.serviceTier ?? metadata.map(readServiceTier).find((tier) => tier !== undefined),
   };
 }
 
 function readCounts(
   span: SpanView,
-  { counts = new UsageReader(), model }: Scalars,
-  provider: string | undefined,
-  objects: readonly JsonObject[],
+  { counts = new UsageReader(), model, provider }: Scalars,
+  objects: readonly UsageObject[],
 ): TokenUsage | undefined {
   const { attributes } = span;
   // Our own estimate is not reported usage.
   if (attributes['observatory.tokens_estimated'] === true) return undefined;
-  for (const object of objects) {
-    const usage = readUsageObject(object, { model });
+  const isExclusive = EXCLUSIVE.has(provider) || (provider === undefined && /claude/i.test(model ?? ''));
+  for (const { object, attribute } of objects) {
+    const usage = readUsageObject(object, { model, attribute, isExclusive });
     // A whole usage is more than the instrumentation made of it.
     if (usage?.inputTokens !== undefined && usage.outputTokens !== undefined) return usage;
-    counts.takeObject(object);
+    counts.takeObject(object, attribute);
   }
-  const usage = counts.settle({ model, passesCountsOn: passesCountsOn(span, provider) });
+  const usage = counts.settle({ model, isExclusive, passesCountsOn: passesCountsOn(span, provider) });
   const units = attributes['observatory.usage_units'];
   if (usage === undefined || units === undefined) return usage;
   return { ...usage, ...readUsageUnits(readJsonObject(units)) };
@@ -106,13 +113,18 @@ function readMetadata(value: unknown): readonly JsonObject[] {
   return value === undefined ? [] : Object.values(readJsonObject(value) ?? {}).filter(isObject);
 }
 
-function usagesOf(told: JsonObject): readonly JsonObject[] {
-  return [told.usage, told.usageMetadata].filter(isObject);
+function usagesOf(told: JsonObject): readonly UsageObject[] {
+  return [told.usage, told.usageMetadata].filter(isObject).map((object) => ({ object }));
 }
 
-function tierOf({ serviceTier, usage }: JsonObject): string | undefined {
-  return textOf(serviceTier) ?? (isObject(usage) ? textOf(usage.service_tier) : undefined);
+/** The whole output of a flow may hold what looks like usage. */
+function ownObjects(span: SpanView, objects: readonly UsageObject[] = NO_OBJECTS): readonly UsageObject[] {
+  if (objects.length === 0) return objects;
+  const isCall = isModelCall(interactionKind(span));
+  return isCall ? objects : objects.filter(({ attribute }) => attribute?.endsWith('output') !== true);
 }
+
+const NO_OBJECTS: readonly UsageObject[] = [];
 
 function costOf(objects: readonly JsonObject[]): Scalars['cost'] {
   for (const object of objects) {
