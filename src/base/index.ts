@@ -41,7 +41,7 @@ export {
   type TraceRow,
 } from './fields.ts';
 export { whyForeign } from './foreign-folder.ts';
-export { misspelled, refuseUnknownOptions } from './known-options.ts';
+export { misspelled, nearest, refuseUnknownOptions } from './known-options.ts';
 export { type Line, readLines } from './lines.ts';
 export { isProcessAlive, startOfProcess } from './live-process.ts';
 export { type Constructor, INSTALL_SDK, type Loaded, load, loadNow, locate } from './locate.ts';

@@ -4,7 +4,7 @@
  */
 import { COST_NAMES } from './cost-names.ts';
 import * as semconv from './semconv.ts';
-import { splitNames, type UsageDialect, type UsageUnit, USAGE_UNITS } from './usage-dialect.ts';
+import { splitNames, USAGE_UNITS, type UsageDialect, type UsageUnit } from './usage-dialect.ts';
 import { USAGE_OBJECTS } from './usage-objects.ts';
 
 /** Dialects in order of precedence. */

@@ -4,7 +4,8 @@ import { USAGE_UNITS, type UsageDialect } from './usage-dialect.ts';
 /** In order of precedence. */
 export const USAGE_OBJECTS: readonly UsageDialect[] = [
   {
-    source: 'Langfuse SDKs 3 to 5: each member is a part of its own (langfuse.com/docs, "Token and cost tracking")',
+    source:
+      'Langfuse SDKs 3 to 5: each member is a part of its own (langfuse.com/docs, "Token and cost tracking")',
     on: 'json',
     in: 'langfuse.observation.usage_details',
     cacheApart: 'by total',
@@ -209,6 +210,19 @@ export const USAGE_OBJECTS: readonly UsageDialect[] = [
       reasoningTokens: 'output_token_details.reasoning',
       inputAudioTokens: 'input_token_details.audio',
       outputAudioTokens: 'output_token_details.audio',
+    },
+  },
+  {
+    source: 'Mastra: UsageStats of @mastra/core/observability',
+    on: 'json',
+    names: {
+      cacheReadTokens: 'inputDetails.cacheRead',
+      cacheWriteTokens: 'inputDetails.cacheWrite cacheCreationInputTokens',
+      reasoningTokens: 'outputDetails.reasoning',
+      inputAudioTokens: 'inputDetails.audio',
+      inputImageTokens: 'inputDetails.image',
+      outputAudioTokens: 'outputDetails.audio',
+      outputImageTokens: 'outputDetails.image',
     },
   },
   {

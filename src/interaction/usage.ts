@@ -3,8 +3,9 @@
  * provider's cache, output includes reasoning.
  */
 
+import { diag } from '@opentelemetry/api';
 import type { AttributeColumn } from '../base/index.ts';
-import { isObject, type JsonObject, textOf } from '../json/index.ts';
+import { isObject, type JsonObject, listOf, textOf } from '../json/index.ts';
 import {
   readReportedCost,
   readServiceTier,
@@ -16,6 +17,7 @@ import {
 import { interactionKind, isModelCall } from './kind.ts';
 import { readJsonObject, type Scalars, type UsageObject } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
+import type { Interaction } from './types.ts';
 
 const USAGE_COLUMNS: ReadonlySet<string> = new Set([
   'prompt_tokens',
@@ -63,7 +65,7 @@ export function readUsage(
     usage: readCounts(span, { ...scalars, provider, model: scalars.model ?? model }, objects),
     costUsd: cost?.usd,
     isCostComputed: cost?.isComputed === true ? true : undefined,
-    serviceTier: scalars.serviceTier ?? metadata.map(readServiceTier).find((tier) => tier !== undefined),
+    serviceTier: scalars.serviceTier ?? tierIn(metadata),
   };
 }
 
@@ -78,8 +80,9 @@ function readCounts(
   const isExclusive = EXCLUSIVE.has(provider) || (provider === undefined && /claude/i.test(model ?? ''));
   for (const { object, attribute } of objects) {
     const usage = readUsageObject(object, { model, attribute, isExclusive });
-    // A whole usage is more than the instrumentation made of it.
-    if (usage?.inputTokens !== undefined && usage.outputTokens !== undefined) return usage;
+    // A whole usage is more than the instrumentation made of it, unless that tells of a cache and it does not.
+    const isWhole = usage?.inputTokens !== undefined && usage.outputTokens !== undefined;
+    if (isWhole && (usage.cacheReadTokens !== undefined || !counts.tellsCache)) return usage;
     counts.takeObject(object, attribute);
   }
   const usage = counts.settle({ model, isExclusive, passesCountsOn: passesCountsOn(span, provider) });
@@ -108,6 +111,13 @@ function passesCountsOn(span: SpanView, provider: string | undefined): boolean {
   );
 }
 
+function tierIn(metadata: readonly JsonObject[]): string | undefined {
+  return metadata
+    .flatMap((told) => [told, told.usage, told.usageMetadata])
+    .map(readServiceTier)
+    .find((tier) => tier !== undefined);
+}
+
 /** What each provider told the AI SDK, beside what that makes of it. */
 function readMetadata(value: unknown): readonly JsonObject[] {
   return value === undefined ? [] : Object.values(readJsonObject(value) ?? {}).filter(isObject);
@@ -133,3 +143,51 @@ function costOf(objects: readonly JsonObject[]): Scalars['cost'] {
   }
   return undefined;
 }
+
+/** The usage that an SDK made of what a provider told, and the provider's own beside it, which is more where it is whole. */
+export function readUsageBeside(
+  usage: unknown,
+  providerMetadata: unknown,
+): Pick<ReportedUsage, 'usage' | 'serviceTier' | 'costUsd'> {
+  const metadata = readMetadata(providerMetadata);
+  const whole = metadata
+    .flatMap(usagesOf)
+    .map(({ object }) => readUsageObject(object))
+    .find((told) => told?.inputTokens !== undefined && told.outputTokens !== undefined);
+  return {
+    usage: whole ?? readUsageObject(usage),
+    serviceTier: tierIn(metadata),
+    costUsd: costOf(metadata)?.usd,
+  };
+}
+
+/**
+ * The usage that a program passes: in our own words, or in those of any provider. One in which nothing can be read is
+ * logged, for its call then has no tokens.
+ */
+export function readGivenUsage(value: unknown): Pick<Interaction, 'usage' | 'providerCostUsd'> {
+  if (!isObject(value)) return {};
+  const read = readUsageObject(value);
+  const providerCostUsd = readReportedCost(value);
+  if (read === undefined) {
+    if (providerCostUsd === undefined) diag.warn(UNREADABLE);
+    return { providerCostUsd };
+  }
+  return { usage: { ...read, ...ownParts(value, read) }, providerCostUsd };
+}
+
+/** What our own words have beside counts. */
+function ownParts(value: JsonObject, read: TokenUsage): TokenUsage {
+  const modes = [...(read.modes ?? []), ...listOf(value.modes).filter((mode) => typeof mode === 'string')];
+  const requests = listOf(value.requests)
+    .filter(isObject)
+    .map((request) => ({ ...readUsageObject(request), model: textOf(request.model) }));
+  return {
+    ...(modes.length === 0 ? {} : { modes }),
+    ...(requests.length === 0 ? {} : { requests }),
+    ...(value.disagrees === true ? { disagrees: true } : {}),
+  };
+}
+
+const UNREADABLE =
+  "mcp-observatory: nothing could be read in the 'usage' of a call. It takes TokenUsage, e.g. { inputTokens, outputTokens }, or the usage of a provider's answer";

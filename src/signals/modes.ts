@@ -130,7 +130,8 @@ const PRICED_MODES: readonly PricedMode[] = [
   {
     mode: 'anthropic geo us',
     factor: 1.1,
-    source: 'platform.claude.com/docs/en/about-claude/pricing, "Data residency pricing": all categories of tokens',
+    source:
+      'platform.claude.com/docs/en/about-claude/pricing, "Data residency pricing": all categories of tokens',
   },
   {
     mode: 'google tier batch',
@@ -168,7 +169,8 @@ export function priceModes(modes: readonly string[], charged: Charged): number |
     const { kind, word } = wordsOf(mode);
     const factor = kind === 'region' ? regionFactor(charged) : factorOf(mode, charged);
     // Two doors may tell the same of one call, each in its words.
-    if (factor === undefined || (factors.get(kind) ?? factor) !== factor) return `${mode.slice(0, mode.indexOf(' '))} ${word}`;
+    if (factor === undefined || (factors.get(kind) ?? factor) !== factor)
+      return `${mode.slice(0, mode.indexOf(' '))} ${word}`;
     factors.set(kind, factor);
   }
   return [...factors.values()].reduce((product, factor) => product * factor, 1);
@@ -193,6 +195,7 @@ function regionFactor({ provider, model }: Charged): number | undefined {
     return released < '2026-03-05' ? 1 : 1.1;
   }
   const name = model.slice(model.lastIndexOf('/') + 1);
-  if (/^gemini-(?:1\.|2\.)/.test(name) || /^claude-(?:3|(?:opus|sonnet)-4(?:-1)?(?:@|$))/.test(name)) return 1;
+  if (/^gemini-(?:1\.|2\.)/.test(name) || /^claude-(?:3|(?:opus|sonnet)-4(?:-1)?(?:@|$))/.test(name))
+    return 1;
   return name.startsWith('claude-') ? 1.1 : undefined;
 }

@@ -29,7 +29,9 @@ function placesOf(
 ): ReadonlyMap<string, UsagePlace> {
   const places = new Map<string, UsagePlace>();
   const first: UsageDialect = { source: 'own', on, names: own };
-  const dialects = USAGE_DIALECTS.filter((one) => one.on === on && (one.in === undefined || one.in === attribute));
+  const dialects = USAGE_DIALECTS.filter(
+    (one) => one.on === on && (one.in === undefined || one.in === attribute),
+  );
   for (const dialect of [first, ...dialects]) {
     for (const [unit, names] of Object.entries(dialect.names) as [UsageUnit, string][]) {
       for (const name of splitNames(names)) {
@@ -156,6 +158,11 @@ export class UsageReader {
     }
   }
 
+  /** Whether anything was read from a cache. */
+  get tellsCache(): boolean {
+    return (this.#counts.cacheReadTokens ?? 0) > 0;
+  }
+
   /** What no table names, by the words of its name. */
   #takeOthers(value: JsonObject, node: UsageNode | undefined, path = ''): void {
     for (const name of Object.keys(value).slice(0, MAX_MEMBERS)) {
@@ -183,7 +190,10 @@ export class UsageReader {
       reasoning: reasoningTokens ?? 0,
     };
     const apart: Reading = {
-      cache: passesCountsOn || (isExclusive && this.#isPassedOn()) || this.#isApart('inputTokens', CACHE_UNITS, 'cacheApart'),
+      cache:
+        passesCountsOn ||
+        (isExclusive && this.#isPassedOn()) ||
+        this.#isApart('inputTokens', CACHE_UNITS, 'cacheApart'),
       reasoning: this.#isApart('outputTokens', ['reasoningTokens'], 'reasoningApart'),
     };
     const rest = restOf(parts, totalTokens, model);

@@ -14,6 +14,8 @@ interface Values {
   readonly provider?: readonly string[];
   /** An attribute with both as members of an object. */
   readonly metadata?: string;
+  /** Each value is a member of an object that also says what it is. */
+  readonly isTyped?: true;
   /** The model is named after its provider and a slash. */
   readonly namesProvider?: true;
 }
@@ -39,6 +41,12 @@ const DIALECTS: readonly Values[] = [
     metadata: 'braintrust.metadata',
   },
   {
+    name: 'LangWatch: langwatch/attributes.py; each value is {type, value}',
+    input: ['langwatch.input'],
+    output: ['langwatch.output'],
+    isTyped: true,
+  },
+  {
     name: 'Genkit: its page on telemetry; a model is named provider/model',
     input: ['genkit:input'],
     output: ['genkit:output'],
@@ -51,8 +59,8 @@ const DIALECTS: readonly Values[] = [
 export const wholeValues: readonly Dialect[] = DIALECTS.map((values) => ({
   name: values.name,
   read: ({ attributes }, kind) => {
-    const input = firstOf(attributes, values.input);
-    const output = firstOf(attributes, values.output);
+    const input = valueOf(attributes, values, values.input);
+    const output = valueOf(attributes, values, values.output);
     if (kind === 'tool')
       return input === undefined ? undefined : { toolArguments: parseContainerOrKeep(input) };
     const { model, provider } = isModelCall(kind) ? modelOf(attributes, values) : {};
@@ -66,6 +74,12 @@ export const wholeValues: readonly Dialect[] = DIALECTS.map((values) => ({
     };
   },
 }));
+
+function valueOf(attributes: JsonObject, { isTyped }: Values, names: readonly string[]): unknown {
+  const value = firstOf(attributes, names);
+  const typed = isTyped === true ? parseContainerOrKeep(value) : undefined;
+  return isObject(typed) && typed.value !== undefined ? typed.value : value;
+}
 
 function firstOf(attributes: JsonObject, names: readonly string[]): unknown {
   for (const name of names) if (attributes[name] !== undefined) return attributes[name];
