@@ -191,7 +191,7 @@ function responseAttributes(_answer: Answer, output: unknown): Attributes {
   const metadata = objectAt(output, '$metadata');
   const attempts = numberAt(metadata, 'attempts') ?? 1;
   return present({
-    'gen_ai.response.service_tier': readServiceTier(output),
+    [semconv.ATTR_GEN_AI_RESPONSE_SERVICE_TIER]: readServiceTier(output),
     [semconv.ATTR_HTTP_RESPONSE_STATUS_CODE]: numberAt(metadata, 'httpStatusCode'),
     [semconv.ATTR_HTTP_REQUEST_RESEND_COUNT]: attempts > 1 ? attempts - 1 : undefined,
   });

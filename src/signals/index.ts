@@ -43,12 +43,7 @@ export {
   numericVarianceScore,
   selfConsistencyScore,
 } from './single.ts';
-export {
-  placeByWords,
-  readUsageObject,
-  SPAN_PLACES,
-  type UsagePlace,
-  UsageReader,
-} from './usage.ts';
+export { readUsageObject, UsageReader } from './usage.ts';
+export { placeByWords, SPAN_PLACES, type UsagePlace } from './usage-place.ts';
 export { readUsageUnits, writeUsageUnits } from './usage-units.ts';
 export type { Verifier, VerifierInput, VerifierResult } from './verifier.ts';

@@ -135,7 +135,7 @@ function readServiceTier(attributes: SpanView['attributes']): string | undefined
   return firstText(
     attributes[semconv.ATTR_OPENAI_RESPONSE_SERVICE_TIER],
     attributes[semconv.ATTR_ANTHROPIC_RESPONSE_SERVICE_TIER],
-    attributes['gen_ai.response.service_tier'],
+    attributes[semconv.ATTR_GEN_AI_RESPONSE_SERVICE_TIER],
     attributes[semconv.ATTR_OPENAI_REQUEST_SERVICE_TIER],
   );
 }
