@@ -38,13 +38,14 @@ export type GatedRuns = Readonly<Record<string, string>>;
 
 /**
  * Makes a run for each entry: a span around calls of these tools through the gate, one after the other. One whose name
- * begins with `running` is stored without its root span.
+ * begins with `running` is stored without its root span. With `meanwhile` calls wait for a person, who acts in it.
  */
 export async function makeGatedRuns(
   db: Queryable,
   runs: Readonly<Record<string, readonly string[]>>,
+  meanwhile?: (queue: PostgresReviewQueue) => Promise<unknown>,
 ): Promise<GatedRuns> {
-  await using bench = new TelemetryBench([new ObservatorySpanProcessor()]);
+  await using bench = new TelemetryBench([new ObservatorySpanProcessor({ captureContent: true })]);
   const instrumentation = new McpInstrumentation();
   instrumentation.manuallyInstrument(protocol);
   try {
@@ -53,7 +54,7 @@ export async function makeGatedRuns(
       tools: Object.keys(TOOLS).map((name) => ({
         name,
         description: name,
-        inputSchema: { type: 'object' as const },
+        inputSchema: { type: 'object' as const, properties: { account: {}, run: {} } },
         ...(name === 'report' && { outputSchema: RESULT as never }),
       })),
     }));
@@ -61,9 +62,10 @@ export async function makeGatedRuns(
     const client = new Client({ name: 'teller', version: '1' });
     const [near, far] = InMemoryTransport.createLinkedPair();
     await Promise.all([server.connect(far), client.connect(near)]);
+    const queue = new PostgresReviewQueue({ connection: db });
     using gate = new PolicyGate({
       policy: POLICY,
-      approvals: { queue: new PostgresReviewQueue({ connection: db }) },
+      approvals: { queue, waitMs: meanwhile === undefined ? 0 : 20_000 },
     });
     const gated = gateClient(client, gate, { server: 'bank' });
     const tracer = trace.getTracer('agent');
@@ -73,9 +75,13 @@ export async function makeGatedRuns(
       const root = tracer.startSpan(name);
       ids[name] = root.spanContext().traceId;
       roots.set(name, root);
-      await context.with(trace.setSpan(context.active(), root), async () => {
-        for (const tool of tools) await gated.callTool({ name: tool, arguments: {} }).catch(() => undefined);
-      });
+      const args = { account: 'DE89', ...(meanwhile !== undefined && { run: name }) };
+      const call = async () => {
+        for (const tool of tools)
+          await gated.callTool({ name: tool, arguments: args }).catch(() => undefined);
+      };
+      const called = context.with(trace.setSpan(context.active(), root), call);
+      await Promise.all([called, meanwhile?.(queue)]);
       root.end();
     }
     await client.close();
