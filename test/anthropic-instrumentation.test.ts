@@ -64,6 +64,7 @@ test('a message is a CLIENT span with request, response, tier and usage', async 
     'gen_ai.response.model': 'claude-sonnet-4-6',
     'gen_ai.response.finish_reasons': ['pause_turn'],
     'anthropic.response.service_tier': 'priority',
+    'observatory.usage_units': '{"modes":["tier priority"]}',
     'gen_ai.usage.input_tokens': 100,
     'gen_ai.usage.output_tokens': 20,
     'gen_ai.usage.cache_read.input_tokens': 90,

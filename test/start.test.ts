@@ -170,7 +170,7 @@ longTest(
     assert.deepEqual(await exit, [0, null]);
     assert.match(
       output.stderr,
-      /1 span was dropped because (?:they could not be stored|neither back end nor disk answered) before the end/,
+      /1 span was dropped because (?:the program ended first|neither back end nor disk answered before the end)/,
     );
   },
 );
@@ -196,7 +196,7 @@ test('a receiver that never answers delays the exit no longer than the deadline'
   assert.deepEqual(await exit, [null, 'SIGTERM']);
   assert.match(
     output.stderr,
-    /1 span was dropped because (?:they could not be stored|neither back end nor disk answered) before the end/,
+    /1 span was dropped because (?:the program ended first|neither back end nor disk answered before the end)/,
   );
 });
 

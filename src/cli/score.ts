@@ -34,18 +34,17 @@ Reads JSON lines from standard input:
    "tool_result_summary"?, "prompt_tokens"?, "completion_tokens"?,
    "steps"?: [{"tool", "arguments"?, "result"?, "is_error"?}]}
 and writes one JSON line for each, in order, with its "id". A line that cannot be
-scored gives {"id", "line", "error": {"code", "message"}}, and the rest goes on.
-Fields that nothing reads are named in "unknown_fields", and on standard error.
+scored gives {"id", "line", "error": {"code", "message"}}; "unknown_fields" names
+what nothing reads.
 
 Tokens that are not given are estimated (tokens_estimated is true then). A second
 answer turns self-consistency on. Fields that have no value are null.
 
 The evidence fields hold the answer against the tool calls of its run ("steps", all
-before the answer, [] if none was made) and against its retrieved context:
-evidence_risk_score, evidence_risk_level, evidence_support and evidence_findings
-[{"kind", "start", "end", "step"?, "start_context"?, "end_context"?}], places in code
-points; evidence_sampled is the share of the context that was read, if not all was.
-They are null without steps and context.
+before the answer, [] if none was made) and against its retrieved context, and are
+null without both: evidence_risk_score, evidence_risk_level, evidence_support and
+evidence_findings [{"kind", "start", "end", "step"?, "start_context"?, "end_context"?}],
+in code points; evidence_sampled is the share of the context that was read.
 
 Options:
   --verifier NAME    evidence: verifier_score is 1 less the evidence risk, where there is

@@ -33,8 +33,8 @@ export function withInputSchema(tool: ToolDefinition): ToolDefinition {
 
 /**
  * Why no call of a tool can be checked by its definition, or undefined. Arguments are an object, so another
- * `inputSchema.type` is refused; otherwise any JSON Schema will do, `true` and `false` included for a property and for
- * the output.
+ * `inputSchema.type` is refused. MCP wants an object as the schema of each property, so `{"properties": {"a": true}}` is
+ * refused although JSON Schema allows it. An `outputSchema` is any JSON Schema, `true` and `false` included.
  */
 export function definitionProblem(tool: unknown): string | undefined {
   if (!isObject(tool)) return 'A tool definition is an object';
@@ -62,8 +62,8 @@ function inputProblem(schema: unknown): string | undefined {
   if (!allowsObject) return `'inputSchema.type' is "object"`;
   if (properties === undefined) return undefined;
   if (!isObject(properties)) return `'inputSchema.properties' is an object`;
-  const wrong = Object.entries(properties).find(([, property]) => !isSchema(property));
-  return wrong && `'inputSchema.properties.${wrong[0].slice(0, 64)}' is a JSON Schema`;
+  const wrong = Object.entries(properties).find(([, property]) => !isObject(property));
+  return wrong && `'inputSchema.properties.${wrong[0].slice(0, 64)}' is a schema object`;
 }
 
 /**

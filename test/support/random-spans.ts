@@ -59,7 +59,7 @@ const FLOATS = [
   Number.MAX_SAFE_INTEGER,
 ];
 const SHARES = [0, -0, 1, 0.1, 1 / 3, 5e-324];
-const INTEGERS = [0, 1, -1, 2_147_483_647, -2_147_483_648];
+const COUNTS = [0, 1, 2_147_483_647];
 
 /** A value that the field's column holds. */
 export function randomValue(field: FieldDefinition, random: () => number): string | number | boolean {
@@ -67,7 +67,7 @@ export function randomValue(field: FieldDefinition, random: () => number): strin
   if (field.isShare === true) return random() < 0.5 ? pick(SHARES, random) : random();
   switch (field.sqlType) {
     case 'integer':
-      return random() < 0.5 ? pick(INTEGERS, random) : Math.floor((random() - 0.5) * 2 ** 32);
+      return random() < 0.5 ? pick(COUNTS, random) : Math.floor(random() * 2 ** 31);
     case 'double precision':
       return random() < 0.5 ? pick(FLOATS, random) : (random() - 0.5) * 10 ** Math.floor(random() * 40 - 20);
     case 'boolean':
