@@ -19,6 +19,7 @@ const CHUNKS = join(ROOT, 'dist/chunks.json');
 const ENTRIES = {
   index: 'index',
   register: 'setup/register',
+  next: 'setup/next',
   policy: 'entries/policy',
   orchestrator: 'entries/orchestrator',
   golden: 'entries/golden',
@@ -40,6 +41,11 @@ const REQUIRED = {
   'register.cjs': { input: 'src/setup/register-required.ts', target: 'node16' },
   'evidence.cjs': { input: 'src/evidence/scores.ts', target: 'node20.19' },
 };
+
+/** `mcp-observatory/next` in Next.js's edge runtime, where there is nothing to hook. */
+const NEXT_EDGE = `export async function register() {}
+export const withObservatory = (config) => config;
+`;
 
 /** Packages stay imports, since hooks and peers must be the application's own; only the bundler's helpers go in. */
 const isExternal = (id) => !/^[./]|^@oxc-project\/runtime\//.test(id);
@@ -97,6 +103,7 @@ async function bundleCode() {
   });
   await bundle.close();
   for (const [name, source] of Object.entries(REQUIRED)) await bundleRequired(source, join(unfinished, name));
+  writeFileSync(join(unfinished, 'next-edge.js'), NEXT_EDGE);
   await bundlePage(join(unfinished, 'page'));
   rmSync(LIB, { recursive: true, force: true });
   renameSync(unfinished, LIB);

@@ -12,6 +12,7 @@ import {
   agent,
   aiSdk,
   chat,
+  failed,
   make,
   model,
   OURS,
@@ -201,6 +202,43 @@ describe('tokens and cost of a call are counted once', () => {
       assertCounted(spans, tokens, calls);
     }
   });
+
+  const CONTRIB = '@opentelemetry/instrumentation-openai';
+  const FAILURES: Readonly<Record<string, readonly [run: Part, failures: number]>> = {
+    'ours in that of OpenTelemetry': [failed(CONTRIB, [failed(OURS)]), 1],
+    'that of OpenTelemetry in ours, with the request between': [
+      failed(OURS, [{ ...plain([failed(CONTRIB)]), fails: true }]),
+      1,
+    ],
+    'three instrumentations': [failed('ai', [failed(CONTRIB, [failed(OURS)])]), 1],
+    'two attempts': [failed('ai', [failed(OURS), failed(OURS)]), 2],
+    'two calls beside each other': [plain([failed(CONTRIB), failed(OURS)]), 2],
+    'calls of two models': [failed(CONTRIB, [failed(OURS, [], 'text-embedding-3-small')]), 2],
+    'an agent in between': [
+      failed(CONTRIB, [own({ 'gen_ai.operation.name': 'invoke_agent' }, [failed(OURS)])]),
+      2,
+    ],
+    'an attempt that failed and one that did not': [failed('ai', [failed(OURS), chat(OURS, 100)]), 1],
+  };
+  for (const [name, [run, failures]] of Object.entries(FAILURES)) {
+    test(`a call that failed, once: ${name}`, () => {
+      const count = (spans: readonly ReadableSpan[]) =>
+        spans
+          .map(spanToRow)
+          .filter((row) => row.operation === 'chat' && row.status_code === 'error' && row.counted_on === null)
+          .length;
+      const inProcess = [false, true].map((isStreamed) =>
+        count(spansOf(run, isStreamed, [new ObservatorySpanProcessor()])),
+      );
+      const received = [false, true].map((isReversed) => {
+        const spans = spansOf(run, isReversed);
+        const enricher = new Enricher({ meterProvider: false });
+        for (const span of spans) enricher.enrichReceived(span);
+        return count(spans);
+      });
+      assert.deepEqual([...inProcess, ...received], Array(4).fill(failures));
+    });
+  }
 
   const stream = { ...openInference('LLM', 100, []) };
   const unread: Part = {

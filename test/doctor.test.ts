@@ -73,6 +73,41 @@ test('a bundled SDK is found in the entry file', async () => {
   );
 });
 
+test('what Next.js bundles is not said to be hooked, by its build or else its configuration', async () => {
+  const installed = (name: string, version: string) => ({
+    [`node_modules/${name}/package.json`]: JSON.stringify({ version }),
+  });
+  const sdks = {
+    ...installed('next', '16.4.6'),
+    ...installed('openai', '6.49.0'),
+    ...installed('ai', '7.0.1'),
+    'node_modules/next/dist/lib/server-external-packages.jsonc': '[\n  // by itself\n  "ai"\n]',
+  };
+  const build = (names: readonly string[]) => ({
+    '.next/required-server-files.json': JSON.stringify({ config: { serverExternalPackages: names } }),
+  });
+  const wrapped = { 'next.config.mjs': "import { withObservatory } from 'mcp-observatory/next';" };
+  const cases: readonly (readonly [files: Record<string, string>, openai: string])[] = [
+    [{}, 'bundled'],
+    [wrapped, 'hooked'],
+    [{ ...wrapped, ...build(['zod']) }, 'bundled'],
+    [build(['openai']), 'hooked'],
+    [{ '.next/required-server-files.json': 'null' }, 'bundled'],
+  ];
+  for (const [files, openai] of cases) {
+    await withFolder({ ...sdks, ...files }, async (folder) => {
+      const { printed } = await doctor(['--json', '--folder', folder]);
+      const { modules, problems } = JSON.parse(printed) as Diagnosis;
+      const states = new Map(modules.map(({ name, state }) => [name, state]));
+      assert.deepEqual([states.get('openai'), states.get('ai')], [openai, 'hooked'], JSON.stringify(files));
+      assert.equal(
+        problems.some(({ code, message }) => code === 'BUNDLED' && message.includes('withObservatory')),
+        openai === 'bundled',
+      );
+    });
+  }
+});
+
 test('misspelt variables are named', async () => {
   const { printed, code } = await doctor([], {
     OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'yes',

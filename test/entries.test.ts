@@ -72,6 +72,7 @@ test('package.json has these entries and no other, each with its declarations', 
   ]);
   assert.deepEqual(exports, {
     ...Object.fromEntries(expected),
+    './next': { ...files('next'), 'edge-light': './dist/lib/next-edge.js' },
     './package.json': './package.json',
   });
 });

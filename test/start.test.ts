@@ -53,6 +53,13 @@ for (const signal of sized(['SIGTERM'] as const, ['SIGTERM', 'SIGINT'] as const)
   });
 }
 
+test('what a request has left is sent before its function is suspended, where the platform can wait', async () => {
+  await using receiver = await startOtlpReceiver();
+  const { exit } = await program('request', receiver, { OTEL_BSP_SCHEDULE_DELAY: '60000' });
+  assert.deepEqual(await exit, [null, 'SIGKILL']);
+  assert.equal(receiver.spans.length, 1);
+});
+
 longTest('an application that listens to the signal decides by itself when to exit', async () => {
   await using receiver = await startOtlpReceiver();
   const { child, exit } = await program('own-handler', receiver);

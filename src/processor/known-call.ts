@@ -30,6 +30,8 @@ export interface Call {
   isOpen: boolean;
   /** It was open, and has ended without usage. */
   isVoid?: boolean;
+  /** It has ended with an error and without usage. */
+  hasFailed?: boolean;
   /** Another span of the same call, on which its tokens and cost are counted. */
   countedOn?: Call;
   /** Scopes of the spans in other traces that were found to be this call. */
@@ -110,6 +112,13 @@ export function isOneCall(known: Call, call: Call): boolean {
   if (known.scope === call.scope && isOwnScope(call.scope) && (!isNamed || known.process === call.process))
     return false;
   return isNamed ? one.responseId === other.responseId : isSameModel(one.models, other.models);
+}
+
+/** Whether two spans, one in the other, are one call that failed; one for one, since a call may be tried again. */
+export function isOneFailure(known: Call, call: Call): boolean {
+  if (known.hasFailed !== true || known.kind !== call.kind || known.scope === call.scope) return false;
+  if (known.countedOn?.spanId === call.spanId) return false;
+  return isSameModel(known.said.models, call.said.models) && claim(known, call);
 }
 
 /** The same call on a span of another instrumentation, by the id that the provider gave its response. */

@@ -1,4 +1,4 @@
-import { SpanKind } from '@opentelemetry/api';
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, isOwnScope, semconv } from '../base/index.ts';
 import {
@@ -12,6 +12,7 @@ import {
   type Call,
   callOf,
   isOneCall,
+  isOneFailure,
   isOwnCall,
   isSum,
   processKey,
@@ -73,6 +74,8 @@ interface KnownSpan {
  *
  * Where an instrumentation does not read the usage of a call, as many do not of a stream, its tokens are an estimate. It
  * does not count if ours has a span of the call, even if that one has not ended.
+ *
+ * A call that failed without usage is found again among the failures of the same model around it and below it.
  *
  * It knows the spans of one process, or those that one service received lately, in any order.
  */
@@ -187,7 +190,9 @@ export class UsageLedger {
     if (!isCall && below === undefined && sum === undefined && !this.#isInCall(traceId, span))
       return undefined;
     const known = this.#known(traceId, spanId) ?? this.#add(traceId, spanId, span, kind);
-    const on = isCall && hasUsage ? this.#countCall(span, kind, known, values) : undefined;
+    let on: string | undefined;
+    if (isCall && hasUsage) on = this.#countCall(span, kind, known, values);
+    else if (isCall && span.status?.code === SpanStatusCode.ERROR) on = this.#countFailure(span, kind, known);
     if (!isCall || !hasUsage) {
       if (known.isBoundary) this.#below.delete(spanId);
       else if (below !== undefined) for (const call of below) this.#cover(known.parent, call);
@@ -227,6 +232,23 @@ export class UsageLedger {
     if (said.responseId !== undefined) this.#byResponse.set(said.responseId, call);
     addTo(this.#counted, call.process, call, MAX_RECENT);
     return undefined;
+  }
+
+  /** A call that failed has no usage: it is found again by the failures on spans around it or below it. */
+  #countFailure(span: ReadableSpan, kind: InteractionKind, known: KnownSpan): string | undefined {
+    const said = saidOf(span.attributes, {});
+    const call =
+      known.call === undefined ? callOf(span, kind, said) : readAgain(known.call, span, kind, said);
+    known.call = call;
+    call.hasFailed = true;
+    if (known.isBoundary) return undefined;
+    this.#cover(known.parent, call);
+    const below = this.#callsBelow(call.traceId, call.spanId);
+    const same =
+      below?.find((inner) => isOneFailure(inner, call)) ?? this.#above(known.parent, call, isOneFailure);
+    if (same === undefined) return undefined;
+    call.countedOn = same.countedOn ?? same;
+    return call.countedOn.spanId;
   }
 
   #known(traceId: string, spanId: string): KnownSpan | undefined {
@@ -278,12 +300,12 @@ export class UsageLedger {
   }
 
   /** The same call on a span around this one. */
-  #above(parent: string | undefined, call: Call): Call | undefined {
+  #above(parent: string | undefined, call: Call, isOne = isOneCall): Call | undefined {
     let at = parent;
     for (let step = 0; at !== undefined && step < MAX_STEPS; step += 1) {
       const known = this.#known(call.traceId, at);
       if (known === undefined || known.isBoundary) return undefined;
-      if (known.call !== undefined && isOneCall(known.call, call)) return known.call;
+      if (known.call !== undefined && isOne(known.call, call)) return known.call;
       at = known.parent;
     }
     return undefined;

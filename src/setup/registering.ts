@@ -23,11 +23,23 @@ export function reportDisabled(): void {
   diag.info('mcp-observatory: OTEL_SDK_DISABLED is set; nothing is traced');
 }
 
-/** Hooks the SDKs the application will load, and starts an OpenTelemetry SDK where there is none. Never throws. */
-export async function registerNow(): Promise<void> {
+let registered: Promise<void> | undefined;
+
+/**
+ * Hooks the SDKs the application will load, and starts an OpenTelemetry SDK where there is none; once, however often it is
+ * called. Never throws.
+ *
+ * @param isFirst whether the host calls us before it loads the application.
+ */
+export function registerNow(isFirst = false): Promise<void> {
+  registered ??= hookAndStart(isFirst);
+  return registered;
+}
+
+async function hookAndStart(isFirst: boolean): Promise<void> {
   useStderrDiag(process.env.OTEL_LOG_LEVEL);
   try {
-    warnOfObstacles();
+    warnOfObstacles(isFirst);
     const running = runningProvider();
     // Before the hooks: loading through them is several times slower.
     const sdks = running === undefined ? await startAndGiveWay() : await joinRunning(running);

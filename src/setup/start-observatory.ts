@@ -13,6 +13,7 @@ import { drainShadows } from '../execution/index.ts';
 import { openCalls } from '../instrumentation/index.ts';
 import type { PostgresSpanExporter } from '../postgres/index.ts';
 import { DeferredEnrichment, Enricher } from '../processor/index.ts';
+import { FlushAfterResponse } from './after-response.ts';
 import { joinSdk } from './beside-sdk.ts';
 import { type ExitHandlers, findExitDeadline, flushOnExit } from './exit.ts';
 import { type Destinations, exportNow } from './last-export.ts';
@@ -92,7 +93,11 @@ export async function start(
   const outlet = new Outlet([to.postgres, to.otlp?.processor].filter((processor) => processor !== undefined));
   const enricher = new Enricher(options);
   const enrichment = new DeferredEnrichment(enricher, [outlet]);
-  const tracerProvider = sdk.createProvider(resource, [enrichment]);
+  const flush = async () => {
+    await enrichment.settle();
+    await outlet.forceFlush();
+  };
+  const tracerProvider = sdk.createProvider(resource, [enrichment, new FlushAfterResponse(flush)]);
   const isGlobal = await register(tracerProvider);
   if (!isGlobal) {
     diag.warn(

@@ -4,6 +4,7 @@ import {
   type Context,
   ROOT_CONTEXT,
   SpanKind,
+  SpanStatusCode,
   type Tracer,
   trace,
 } from '@opentelemetry/api';
@@ -21,6 +22,7 @@ export interface Part {
   readonly attributes: Attributes;
   readonly kind?: SpanKind;
   readonly parts?: readonly Part[];
+  readonly fails?: boolean;
 }
 
 export const usage = (tokens: number) => ({
@@ -40,6 +42,15 @@ export const chat = (scope: string, tokens: number, id?: string, parts?: readonl
     ...usage(tokens),
   },
   ...(parts === undefined ? {} : { parts }),
+});
+
+/** A model call that failed, which has no usage. */
+export const failed = (scope: string, parts: readonly Part[] = [], name = 'gpt-4o-mini'): Part => ({
+  scope,
+  kind: SpanKind.CLIENT,
+  attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': name },
+  parts,
+  fails: true,
 });
 
 export const openInference = (kind: string, tokens: number, parts: readonly Part[]): Part => ({
@@ -104,8 +115,9 @@ export function make(
   isStreamed: boolean,
   around: Context,
 ): void {
-  const { scope, attributes, kind = SpanKind.INTERNAL, parts = [] } = part;
+  const { scope, attributes, kind = SpanKind.INTERNAL, parts = [], fails = false } = part;
   const span = tracers(scope).startSpan(`${scope} span`, { attributes, kind }, around);
+  if (fails) span.setStatus({ code: SpanStatusCode.ERROR });
   if (isStreamed) span.end();
   const inner = trace.setSpan(around, span);
   for (const child of parts) make(child, tracers, isStreamed, inner);

@@ -5,13 +5,14 @@ import { FRAMEWORK_VERSIONS } from '../../instrumentation/index.ts';
 import { CAPTURE_CONTENT_VARIABLE } from '../../processor/index.ts';
 import { isDisabled } from './disabled.ts';
 import { inRange, installedPackage } from './installed.ts';
+import { externalInNext } from './next-build.ts';
 import { SUPPORTED } from './self-check.ts';
 
 export interface ModuleDiagnosis {
   readonly name: string;
   readonly version: string | undefined;
   readonly supported: string;
-  readonly state: 'hooked' | 'not installed' | 'version not supported';
+  readonly state: 'hooked' | 'bundled' | 'not installed' | 'version not supported';
 }
 
 export interface Problem {
@@ -53,13 +54,19 @@ export async function diagnose(about: {
   const folder = resolve(about.folder);
   const sdks = await Promise.all(SUPPORTED.map((each) => diagnoseModule(folder, ...each)));
   const frameworks = await Promise.all(FRAMEWORK_VERSIONS.map((each) => diagnoseModule(folder, ...each)));
-  const modules = [...sdks, ...frameworks.filter(({ version }) => version !== undefined)];
+  const external = await externalInNext(folder);
+  const modules = [...sdks, ...frameworks.filter(({ version }) => version !== undefined)].map((found) =>
+    found.state === 'hooked' && external?.(found.name) === false
+      ? { ...found, state: 'bundled' as const }
+      : found,
+  );
   const api = await installedVersion(folder, '@opentelemetry/api');
   const sdk =
     (await installedVersion(folder, '@opentelemetry/sdk-trace')) ??
     (await installedVersion(folder, '@opentelemetry/sdk-trace-node'));
   const problems = [
     ...modules.filter(({ state }) => state === 'version not supported').map(unsupported),
+    ...nextProblems(modules),
     ...runtimeProblems(api, sdk),
     ...environmentProblems(about.env),
     ...(about.entry === undefined ? [] : await bundled(resolve(folder, about.entry))),
@@ -129,6 +136,13 @@ function environmentProblems(env: Readonly<Record<string, string | undefined>>):
     add('BAD_VALUE', `${name}=${protocol} is not supported by register; use http/json or http/protobuf`);
   }
   return problems;
+}
+
+function nextProblems(modules: readonly ModuleDiagnosis[]): Problem[] {
+  const names = modules.filter(({ state }) => state === 'bundled').map(({ name }) => name);
+  if (names.length === 0) return [];
+  const message = `Next.js bundles ${names.join(', ')}, where no hook reaches them. Write in next.config: export default withObservatory(config), and in instrumentation.ts: export { register } from 'mcp-observatory/next'`;
+  return [{ code: 'BUNDLED', message }];
 }
 
 async function bundled(entry: string): Promise<Problem[]> {

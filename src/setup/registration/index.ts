@@ -5,5 +5,5 @@ export { wantsOtlp } from './environment.ts';
 export { installModuleHooks } from './module-hooks.ts';
 export { keepRequireHook } from './require-hook.ts';
 export { giveWay, type OtherProcessors, onMeterProvider, processorsOf } from './running-sdk.ts';
-export { reportHooks, warnOfObstacles } from './self-check.ts';
+export { hookedPackages, reportHooks, warnOfObstacles } from './self-check.ts';
 export { StandbyProvider } from './standby.ts';

@@ -4,6 +4,7 @@ import { diag } from '@opentelemetry/api';
 import {
   ANTHROPIC_VERSIONS,
   BEDROCK_VERSIONS,
+  FRAMEWORK_VERSIONS,
   GOOGLE_GENAI_VERSIONS,
   hookedModules,
   OPENAI_VERSIONS,
@@ -22,6 +23,11 @@ export const SUPPORTED: readonly (readonly [string, string])[] = [
   ['@modelcontextprotocol/server', '>=2 <3'],
 ];
 
+/** Names of the packages that must not be bundled, since a hook sees them when they are loaded. */
+export function hookedPackages(): string[] {
+  return [...SUPPORTED, ...FRAMEWORK_VERSIONS].map(([name]) => name);
+}
+
 /** Packages required before our hooks were installed. */
 function loadedTooEarly(): string[] {
   const files = Object.keys(createRequire(import.meta.url).cache);
@@ -32,9 +38,12 @@ function loadedTooEarly(): string[] {
   });
 }
 
-/** Warns through `diag` about obstacles to hooking, before the application starts. */
-export function warnOfObstacles(): void {
-  if (!isBun && !isPreloaded()) {
+/**
+ * Warns through `diag` about obstacles to hooking, before the application starts.
+ * @param isFirst whether the host, such as Next.js, calls us before it loads the application.
+ */
+export function warnOfObstacles(isFirst: boolean): void {
+  if (!isFirst && !isBun && !isPreloaded()) {
     diag.warn(
       'mcp-observatory: mcp-observatory/register was loaded by the program itself: what it imports statically was resolved before and is not traced. Write: node --import mcp-observatory/register app.js, or load the rest by await import() after it, or use instrumentMcpServer(), instrumentMcpClient() and manuallyInstrument()',
     );
