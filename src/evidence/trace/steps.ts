@@ -141,18 +141,9 @@ function isOnlyLooking(tool: string, words: readonly string[], acts: ReadonlySet
     );
   return false;
 }
-const STARTS: ReadonlySet<string> = new Set([
-  'start',
-  'stop',
-  'turn',
-  'put',
-  'make',
-  'open',
-  'close',
-  'submit',
-  'process',
-  'request',
-]);
+const STARTS: ReadonlySet<string> = new Set(
+  'start stop turn put make open close submit process request'.split(' '),
+);
 /** `disponibilidad`, `information`, `availability`: names of things. */
 const NOUNS = /(?:tion|dad|ität|ité|dade|ity)$/;
 

@@ -3,6 +3,7 @@ import { Addends } from './derive.ts';
 import { amountsIn, type Figure, figuresIn, numberOfWord, numbersIn } from './figures.ts';
 import { knownDays, type TimeOfDay, timesIn } from './moments.ts';
 import { isSwapOf, Slips } from './slips.ts';
+import { type Dimension, UNITS } from './units.ts';
 
 const MAX_PROMPT_CHARS = 16_384;
 const MAX_NUMBERS = 12_000;
@@ -91,7 +92,8 @@ export class Known {
       return has(value / 100, off / 100) || has(100 - value, off) || has(1 - value / 100, off / 100);
     if (dimension === 'money') return has(value * 100, 100 * off);
     if (dimension === 'temperature') return has((value - 32) / 1.8, 0.561) || has(value * 1.8 + 32, 1.818);
-    return (FACTORS[dimension] ?? []).some(
+    if (!MEASURES.has(dimension)) return false;
+    return sizesOf(dimension).some(
       (other) =>
         other !== factor &&
         has((value * factor) / other, Math.max((off * factor) / other, 0.0051 * ((value * factor) / other))),
@@ -278,13 +280,11 @@ function totalsOf(value: unknown): readonly number[] {
   return totals;
 }
 
-const FACTORS: Readonly<Record<string, readonly number[]>> = {
-  length: [0.001, 0.01, 1, 1000, 1609.344, 0.3048, 0.0254],
-  mass: [0.001, 1, 1000, 453.592, 28.3495],
-  time: [0.001, 1, 60, 3600, 86_400, 604_800, 2_629_800, 31_557_600],
-  data: [1, 1e3, 1e6, 1e9, 1024, 1_048_576, 1_073_741_824],
-  speed: [1, 1 / 3.6, 0.44704, 0.514444],
-};
+const MEASURES: ReadonlySet<Dimension> = new Set(['length', 'mass', 'time', 'data', 'speed']);
+/** The sizes that units of a dimension have. */
+const sizesOf = (dimension: Dimension): readonly number[] => [
+  ...new Set([...UNITS.values()].flatMap(([of, size]) => (of === dimension ? [size] : []))),
+];
 
 const CENTS = 0.0501;
 /** How far a round figure may be off, of itself. */
