@@ -1,9 +1,9 @@
 import type { ReadStep } from '../trace/index.ts';
-import { Addends } from './derive.ts';
+import { Addends, isOfAmounts } from './derive.ts';
 import { amountsIn, type Figure, figuresIn, numberOfWord, numbersIn } from './figures.ts';
 import { knownDays, type TimeOfDay, timesIn } from './moments.ts';
 import { isSwapOf, Slips } from './slips.ts';
-import { type Dimension, UNITS } from './units.ts';
+import { sizesOf } from './units.ts';
 
 const MAX_PROMPT_CHARS = 16_384;
 const MAX_NUMBERS = 12_000;
@@ -92,7 +92,6 @@ export class Known {
       return has(value / 100, off / 100) || has(100 - value, off) || has(1 - value / 100, off / 100);
     if (dimension === 'money') return has(value * 100, 100 * off);
     if (dimension === 'temperature') return has((value - 32) / 1.8, 0.561) || has(value * 1.8 + 32, 1.818);
-    if (!MEASURES.has(dimension)) return false;
     return sizesOf(dimension).some(
       (other) =>
         other !== factor &&
@@ -280,28 +279,9 @@ function totalsOf(value: unknown): readonly number[] {
   return totals;
 }
 
-const MEASURES: ReadonlySet<Dimension> = new Set(['length', 'mass', 'time', 'data', 'speed']);
-/** The sizes that units of a dimension have. */
-const sizesOf = (dimension: Dimension): readonly number[] => [
-  ...new Set([...UNITS.values()].flatMap(([of, size]) => (of === dimension ? [size] : []))),
-];
-
 const CENTS = 0.0501;
 /** How far a round figure may be off, of itself. */
 const ABOUT = 0.06;
-/** An amount is a sum or a difference of amounts beside it, a multiple of one or a share. */
-function isOfAmounts(value: number, beside: readonly Figure[]): boolean {
-  const sums = new Addends(beside.flatMap((one) => (one.dimension === 'money' ? [one.value] : [])));
-  const counts = beside.flatMap((one) =>
-    one.dimension === 'money' ? [] : [one.value, one.value / 100, 1 / one.value],
-  );
-  return (
-    sums.hasSum(value, 0.51) ||
-    sums.hasDifference(value, 0.0101) ||
-    counts.some((count) => count > 0 && sums.hasWithin((value - 0.51) / count, (value + 0.51) / count))
-  );
-}
-
 /** Half of the last digit that is not 0: of "about 2,900". */
 const roundness = ({ raw, tolerance, value }: Figure): number => {
   const zeros = /[1-9](0{1,9})$/.exec(raw.replace(/\D/g, ''))?.[1]?.length ?? 0;
