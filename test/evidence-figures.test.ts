@@ -75,6 +75,36 @@ const SUPPORTED: readonly (readonly [
     ],
   ],
   [
+    'a request that was accepted, in lines with a reason that has a word of failure',
+    'File a claim for my lost package.',
+    'Your claim has been submitted.',
+    [
+      call(
+        'submit_form',
+        { type: 'lost' },
+        'accepted: true\ndata_keys:\n- type\nreason: The package is undelivered.',
+      ),
+    ],
+  ],
+  [
+    'a draft that its result calls not submitted',
+    'Can it be stopped?',
+    'I prepared an inquiry draft, but it has not been submitted.',
+    [
+      call(
+        'assemble_service_request',
+        { id: 'wf_bp_7842' },
+        'preparation_status: prepared_not_submitted\nrequest_reference: rq_Q7F2',
+      ),
+    ],
+  ],
+  [
+    'the end of a long number',
+    'Is there a recall?',
+    'I checked the vehicle, VIN ending 17642.',
+    [call('get_vehicle', {}, { vin: '5YJ3E1EA7KF317642', recalls: [] })],
+  ],
+  [
     'a rounded sum',
     'What could we shut down?',
     '**ml-exp** is about $734, **batch-old** about $496. Together they cost roughly **$1,231 per month**.',

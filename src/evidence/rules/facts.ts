@@ -77,7 +77,10 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
     for (const figure of figuresOutside(text, [...names, ...days, ...times])) {
       if (isMarker(text, figure)) continue;
       const isFound =
-        known.states(figure) || known.counts.has(figure.value) || isInGroups(text, figure, known);
+        known.states(figure) ||
+        known.counts.has(figure.value) ||
+        isInGroups(text, figure, known) ||
+        isEndOfName(lower, figure, known);
       if (!isFound) open.push({ at: facts.length, figure });
       put(figure, isFound ? 'found' : 'missing', { kind: 'figure', figure });
     }
@@ -90,6 +93,10 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
       facts[at] = { ...(facts[at] as Fact), state: 'derived' };
   return facts;
 }
+
+/** "VIN ending 17642" */
+const isEndOfName = (lower: string, { start, raw }: Figure, known: Known): boolean =>
+  raw.length > 3 && /\bend(?:ing|s)?(?: in| with)?\W{0,4}$/.test(lower.slice(0, start)) && known.knows(raw);
 
 const GROUPS = /\+?[A-Z]{0,4}\d[\dA-Z]{0,12}(?:[ -]\d[\dA-Z]{0,12}){1,9}/g;
 const MIN_GROUPED = 7;

@@ -31,6 +31,7 @@ import {
   type PartEnd,
   saysFailure,
 } from './parts.ts';
+import { parsed } from './plain-text.ts';
 import type { StepEnd } from './types.ts';
 
 /** Longer texts are documents: only how they begin, and what they count, is an end of the call. */
@@ -72,6 +73,8 @@ export function outcomeOf(value: unknown, toolWords: readonly string[], isRead: 
 }
 
 function outcomeOfText(text: string, toolWords: readonly string[], isRead: boolean): StepEnd {
+  const record = isRead ? undefined : recordOfLines(text);
+  if (record !== undefined) return outcomeOfRecord(record, toolWords, isRead, 0);
   const head = text.slice(0, HEAD_CHARS);
   const lines = isRead ? [] : endsOfLines(text, toolWords);
   if (lines.includes('failed') && lines.includes('done')) return ofParts(lines);
@@ -101,6 +104,23 @@ function outcomeOfText(text: string, toolWords: readonly string[], isRead: boole
       return { outcome: 'empty', hadNoEffect: true };
   }
   return { outcome: 'ok' };
+}
+
+const LINE = /^([A-Za-z]\w{0,40}):(?:\s(.{0,200}))?$/;
+/** A record that a text has in lines, as YAML: "accepted: true". Its lines are no parts of a whole. */
+function recordOfLines(text: string): Record<string, unknown> | undefined {
+  const record: Record<string, unknown> = {};
+  let isEnd = false;
+  for (const line of text.slice(0, 4 * HEAD_CHARS).split('\n')) {
+    if (/^(?:\s|- |$)/.test(line)) continue;
+    const [, key, value = ''] = LINE.exec(line) ?? [];
+    if (key === undefined) return undefined;
+    const bare = bareKey(key);
+    isEnd ||= STATE_KEYS.has(bare) || SUCCESS_KEYS.has(bare) || bare.endsWith('status');
+    // What the caller gave as its reason is no end of the call.
+    if (!MESSAGE_KEYS.has(bare)) record[key] = parsed(value.replace(/^'|'$/g, ''));
+  }
+  return isEnd && Object.keys(record).length > 1 ? record : undefined;
 }
 
 function countsIn(text: string): { failed: number; done: number } {

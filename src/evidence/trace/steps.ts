@@ -130,7 +130,8 @@ function isOnlyLooking(tool: string, words: readonly string[], acts: ReadonlySet
   const [first, second] = wordsOfName(own).filter((word) => !PREFIXES.has(word));
   if (first === undefined) return words.length === 0 && READS.has(readPassage(tool));
   if (first === 'check' && /^(?:in|out)$/.test(second ?? '')) return false;
-  // `list_add` changes a list.
+  // `open_webpage` reads it, and `list_add` changes a list.
+  if (first === 'open' && /^(?:web)?(?:page|site|url|link|document|doc)$/.test(second ?? '')) return true;
   if (first === 'list' && /^(?:add|append|insert|remove|delete|clear)$/.test(second ?? '')) return false;
   if (READS.hasWord(first)) return true;
   if (acts.size === 0)
@@ -141,18 +142,9 @@ function isOnlyLooking(tool: string, words: readonly string[], acts: ReadonlySet
     );
   return false;
 }
-const STARTS: ReadonlySet<string> = new Set([
-  'start',
-  'stop',
-  'turn',
-  'put',
-  'make',
-  'open',
-  'close',
-  'submit',
-  'process',
-  'request',
-]);
+const STARTS: ReadonlySet<string> = new Set(
+  'start stop turn put make open close submit process request'.split(' '),
+);
 /** `disponibilidad`, `information`, `availability`: names of things. */
 const NOUNS = /(?:tion|dad|ität|ité|dade|ity)$/;
 

@@ -1,3 +1,5 @@
+import type { Figure } from './figures.ts';
+
 /** Of so many of the last fractions sums of three are formed. */
 const MAX_FRACTIONS = 32;
 /** Of more numbers products and shares are chance. */
@@ -127,4 +129,17 @@ export class Addends {
       ),
     );
   }
+}
+
+/** An amount is a sum or a difference of amounts beside it, a multiple of one or a share. */
+export function isOfAmounts(value: number, beside: readonly Figure[]): boolean {
+  const sums = new Addends(beside.flatMap((one) => (one.dimension === 'money' ? [one.value] : [])));
+  const counts = beside.flatMap((one) =>
+    one.dimension === 'money' ? [] : [one.value, one.value / 100, 1 / one.value],
+  );
+  return (
+    sums.hasSum(value, 0.51) ||
+    sums.hasDifference(value, 0.0101) ||
+    counts.some((count) => count > 0 && sums.hasWithin((value - 0.51) / count, (value + 0.51) / count))
+  );
 }

@@ -67,7 +67,7 @@ export function figuresIn(text: string): readonly Figure[] {
     const known =
       word === undefined || (word === 'in' && /^\s?\p{L}/u.test(after))
         ? undefined
-        : UNITS[`${word}${perTime}`];
+        : UNITS.get(`${word}${perTime}`);
     const wholeOf = /^\s?\/\s?(5|10|20|100)(?![\d/])/.exec(text.slice(end, end + 7))?.[1];
     const [dimension, factor] =
       currency !== undefined
@@ -117,7 +117,7 @@ function scaleAfter(
 ): { scale: number; length: number; rest: number } {
   const match = SCALE.exec(text.slice(end, end + 14));
   const word = (match?.[1] ?? match?.[2])?.toLowerCase().replace('.', '');
-  const scale = word === undefined ? undefined : SCALES[word];
+  const scale = word === undefined ? undefined : SCALES.get(word);
   // "5 m" is a length and "5 t" a mass; "5M" and "$5m" are millions.
   const isLetter = word !== undefined && /^[kmbt]$/.test(word);
   if (

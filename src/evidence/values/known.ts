@@ -1,8 +1,9 @@
 import type { ReadStep } from '../trace/index.ts';
-import { Addends } from './derive.ts';
+import { Addends, isOfAmounts } from './derive.ts';
 import { amountsIn, type Figure, figuresIn, numberOfWord, numbersIn } from './figures.ts';
 import { knownDays, type TimeOfDay, timesIn } from './moments.ts';
 import { isSwapOf, Slips } from './slips.ts';
+import { sizesOf } from './units.ts';
 
 const MAX_PROMPT_CHARS = 16_384;
 const MAX_NUMBERS = 12_000;
@@ -91,7 +92,7 @@ export class Known {
       return has(value / 100, off / 100) || has(100 - value, off) || has(1 - value / 100, off / 100);
     if (dimension === 'money') return has(value * 100, 100 * off);
     if (dimension === 'temperature') return has((value - 32) / 1.8, 0.561) || has(value * 1.8 + 32, 1.818);
-    return (FACTORS[dimension] ?? []).some(
+    return sizesOf(dimension).some(
       (other) =>
         other !== factor &&
         has((value * factor) / other, Math.max((off * factor) / other, 0.0051 * ((value * factor) / other))),
@@ -278,30 +279,9 @@ function totalsOf(value: unknown): readonly number[] {
   return totals;
 }
 
-const FACTORS: Readonly<Record<string, readonly number[]>> = {
-  length: [0.001, 0.01, 1, 1000, 1609.344, 0.3048, 0.0254],
-  mass: [0.001, 1, 1000, 453.592, 28.3495],
-  time: [0.001, 1, 60, 3600, 86_400, 604_800, 2_629_800, 31_557_600],
-  data: [1, 1e3, 1e6, 1e9, 1024, 1_048_576, 1_073_741_824],
-  speed: [1, 1 / 3.6, 0.44704, 0.514444],
-};
-
 const CENTS = 0.0501;
 /** How far a round figure may be off, of itself. */
 const ABOUT = 0.06;
-/** An amount is a sum or a difference of amounts beside it, a multiple of one or a share. */
-function isOfAmounts(value: number, beside: readonly Figure[]): boolean {
-  const sums = new Addends(beside.flatMap((one) => (one.dimension === 'money' ? [one.value] : [])));
-  const counts = beside.flatMap((one) =>
-    one.dimension === 'money' ? [] : [one.value, one.value / 100, 1 / one.value],
-  );
-  return (
-    sums.hasSum(value, 0.51) ||
-    sums.hasDifference(value, 0.0101) ||
-    counts.some((count) => count > 0 && sums.hasWithin((value - 0.51) / count, (value + 0.51) / count))
-  );
-}
-
 /** Half of the last digit that is not 0: of "about 2,900". */
 const roundness = ({ raw, tolerance, value }: Figure): number => {
   const zeros = /[1-9](0{1,9})$/.exec(raw.replace(/\D/g, ''))?.[1]?.length ?? 0;

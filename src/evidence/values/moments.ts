@@ -104,16 +104,7 @@ export interface TimeOfDay {
   readonly isExact: boolean;
 }
 
-const HALVES: Readonly<Record<string, 'a' | 'p'>> = {
-  上午: 'a',
-  早上: 'a',
-  凌晨: 'a',
-  午前: 'a',
-  下午: 'p',
-  晚上: 'p',
-  中午: 'p',
-  午後: 'p',
-};
+const AFTERNOON = /下午|晚上|中午|午後/;
 const TIME =
   /(?<![\d:.,+/-])(\d{1,2})(?:([:.h])([0-5]\d)(?::[0-5]\d(?:\.\d{1,9})?)?)?(?!\d|[.,:]\d)\s?(?:([ap])\.?\s?m(?![a-z])|(uhr|o['’]clock)(?![a-zß]))?/g;
 const TIME_IN_CJK =
@@ -149,7 +140,7 @@ export function timesIn(text: string): readonly TimeOfDay[] {
   if (/[点點時时]/.test(text))
     for (const match of text.matchAll(TIME_IN_CJK)) {
       const hour = Number(match[2]);
-      const half = HALVES[match[1] ?? ''];
+      const half = match[1] === undefined ? undefined : AFTERNOON.test(match[1]) ? 'p' : 'a';
       add(
         match.index,
         match[0].length,
