@@ -226,13 +226,12 @@ export async function endingOf(outcome: GatedOutcome): Promise<Ending> {
   if (outcome.kind === 'protocol_error') return { ...failed, errorCode: outcome.errorCode };
   if (!('result' in outcome) || outcome.result === undefined) return failed;
   const { text, images, links, value } = await read(outcome.result);
-  // A result that breaks its schema looks like a good one: what is wrong with it has to be said.
-  const isBroken = outcome.kind === 'invalid_output' && text !== outcome.message;
-  const shown = isBroken
-    ? `${outcome.message}\nThe result was: ${text}`
-    : text.trim() === ''
-      ? outcome.message
-      : text;
+  if (outcome.kind === 'invalid_output') {
+    // The call was made: it is not to be made again. A good-looking result is told from a good one by the first line.
+    const shown = text === outcome.message ? text : `${outcome.message}\nThe result was: ${text}`;
+    return { ...failed, success: true, kind: undefined, value, text: shown, images, links };
+  }
+  const shown = text.trim() === '' ? outcome.message : text;
   return { ...failed, value, text: shown, images, links };
 }
 

@@ -12,6 +12,7 @@ export const RUN_FLAGS = {
   system: { type: 'string' },
   'max-iterations': { type: 'string' },
   timeout: { type: 'string' },
+  'connect-timeout': { type: 'string' },
   'max-tokens': { type: 'string' },
   'max-cost': { type: 'string' },
   plan: { type: 'boolean' },
@@ -32,6 +33,7 @@ export const RUN_FLAGS_HELP = `  --provider NAME        openai, anthropic or gem
   --system TEXT          system prompt
   --max-iterations N     maximum model turns with tool calls (default: 10)
   --timeout SECONDS      timeout of a tool without progress (default: 30)
+  --connect-timeout SECONDS  time for a server to start and list its tools (default: 60)
   --max-tokens N         stop when the run has used this many tokens
   --max-cost USD         stop when the run has cost this much
   --plan                 make a plan before the first call
@@ -76,8 +78,9 @@ export async function readRunRequest(
     throw usageError(`Expected one prompt, got ${positionals.length}; put it in quotes`);
   }
   if (values.provider === undefined) throw usageError('Expected --provider openai, anthropic or gemini');
-  const number = (name: 'timeout' | 'max-iterations' | 'max-tokens' | 'max-cost') =>
+  const number = (name: 'timeout' | 'connect-timeout' | 'max-iterations' | 'max-tokens' | 'max-cost') =>
     numberFlag(`--${name}`, values[name]);
+  const connectSeconds = number('connect-timeout');
   const options: RunRequest['options'] = {
     serverConfig: values.config ?? CONFIG_PATHS.find((path) => existsSync(path)) ?? CONFIG_PATHS[0],
     systemPrompt: values.system ?? '',
@@ -85,6 +88,7 @@ export async function readRunRequest(
     model: values.model,
     namespace: values.namespace,
     timeout: number('timeout'),
+    ...(connectSeconds === undefined ? {} : { connection: { connectTimeoutMs: connectSeconds * 1_000 } }),
     maxIterations: number('max-iterations'),
     maxTokens: number('max-tokens'),
     maxCostUsd: number('max-cost'),
