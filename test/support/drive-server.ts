@@ -10,7 +10,7 @@ import { fromGoldenInput, mcpGhost, readGolden } from '../../src/golden/index.ts
 import { PinStore, PolicyGate } from '../../src/policy/index.ts';
 import { ROOT } from './consumer.ts';
 import { tryGhost } from './ghost.ts';
-import type { OtlpCollector } from './otlp-collector.ts';
+import { OtlpCollector } from './otlp-collector.ts';
 import type { PublishedServer } from './published-servers.ts';
 import { pythonWithPackages } from './python.ts';
 import { runCommand } from './run-command.ts';
@@ -23,13 +23,14 @@ export interface Drive {
   readonly call: string;
   readonly replay: string;
   readonly live: string;
-  /** SERVER spans of the call, of the two times that it was made; undefined for a server that is no Node program. */
+  /** SERVER spans of the call, of the two times that it was made; undefined where none can be seen. */
   readonly spans: number | undefined;
   /** SERVER spans that have the connection and the id of another. */
   readonly twice: number;
 }
 
 const install = promisify(execFile);
+const INSTALL_MS = 120_000;
 
 /** Installs all packages of npm in one folder, each once. */
 export async function installPublished(servers: readonly PublishedServer[], folder: string): Promise<void> {
@@ -38,7 +39,8 @@ export async function installPublished(servers: readonly PublishedServer[], fold
   writeFileSync(join(folder, 'package.json'), '{"private": true}');
   const specs = servers.filter(({ from }) => from === 'npm').map(({ spec }) => spec);
   const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline'];
-  if (specs.length > 0) await install('npm', ['install', ...flags, ...specs], { cwd: folder });
+  if (specs.length > 0)
+    await install('npm', ['install', ...flags, ...specs], { cwd: folder, timeout: INSTALL_MS });
 }
 
 const withFolder = (text: string, folder: string): string => text.replaceAll('FOLDER', folder);
@@ -62,6 +64,7 @@ async function entryOf(server: PublishedServer, packages: string, folder: string
   const register = pathToFileURL(join(ROOT, 'dist/lib/register.js')).href;
   const telemetry = {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
     OTEL_METRICS_EXPORTER: 'none',
     OTEL_BSP_SCHEDULE_DELAY: '100',
   };
@@ -72,14 +75,10 @@ async function entryOf(server: PublishedServer, packages: string, folder: string
   };
 }
 
-export async function driveServer(
-  server: PublishedServer,
-  packages: string,
-  folder: string,
-  collector: OtlpCollector,
-): Promise<Drive> {
+export async function driveServer(server: PublishedServer, packages: string, folder: string): Promise<Drive> {
+  await using collector = await OtlpCollector.start();
   mkdirSync(folder, { recursive: true });
-  collector.spans.length = 0;
+  for (const [name, text] of Object.entries(server.files ?? {})) writeFileSync(join(folder, name), text);
   const serverConfig = {
     mcpServers: { it: { ...(await entryOf(server, packages, folder, collector)), connect_timeout: 60 } },
   };
@@ -134,8 +133,8 @@ export async function driveServer(
   options.gate.close();
   const isCall = ({ name, kind }: { readonly name: string; readonly kind: string }) =>
     kind === 'SERVER' && name === `tools/call ${server.call.name}`;
-  if (server.from === 'npm')
-    await collector.until((spans) => spans.filter(isCall).length >= 2, 10_000).catch(() => {});
+  const isSeen = server.from === 'npm' && server.unseen === undefined;
+  if (isSeen) await collector.until((spans) => spans.filter(isCall).length >= 2, 10_000).catch(() => {});
   // What is on its way at a sudden exit may be sent again, and some servers have spans of their own.
   const seen = [...new Map(collector.spans.map((span) => [span.spanId, span])).values()];
   const ours = seen.filter(({ scope }) => scope.startsWith('mcp-observatory/'));
@@ -150,7 +149,7 @@ export async function driveServer(
     call: `${step === undefined ? 'none' : step.success ? 'ok' : 'failed'} ${result.success}`,
     replay,
     live,
-    spans: server.from === 'npm' ? ours.filter(isCall).length : undefined,
+    spans: isSeen ? ours.filter(isCall).length : undefined,
     twice: ids.length - new Set(ids).size,
   };
 }

@@ -8,9 +8,11 @@ export interface PublishedServer {
   readonly bin?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Files that it wants to find in its folder. */
+  readonly files?: Readonly<Record<string, string>>;
   readonly call: { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> };
-  /** Part of the usual run: each shows another kind. */
-  readonly kind?: string;
+  /** Why there are no spans of it at the collector. */
+  readonly unseen?: string;
 }
 
 /** `FOLDER` in an argument is an empty folder of the run's own. */
@@ -20,7 +22,6 @@ export const PUBLISHED: readonly PublishedServer[] = [
     from: 'npm',
     args: ['--headless'],
     call: { name: 'browser_close', arguments: {} },
-    kind: 'the SDK bundled, CommonJS',
   },
   {
     spec: 'chrome-devtools-mcp@1.11.0',
@@ -28,7 +29,6 @@ export const PUBLISHED: readonly PublishedServer[] = [
     bin: 'chrome-devtools-mcp',
     args: ['--no-usage-statistics', '--headless', '--executablePath', '/nonexistent/chrome'],
     call: { name: 'list_pages', arguments: {} },
-    kind: 'the SDK bundled, ES module, a failing tool',
   },
   {
     spec: '@notionhq/notion-mcp-server@2.5.2',
@@ -40,7 +40,6 @@ export const PUBLISHED: readonly PublishedServer[] = [
     spec: '@upstash/context7-mcp@4.1.1',
     from: 'npm',
     call: { name: 'resolve-library-id', arguments: { query: 'react', libraryName: 'react' } },
-    kind: 'version 2 of the SDK',
   },
   {
     spec: 'tavily-mcp@0.2.22',
@@ -64,7 +63,6 @@ export const PUBLISHED: readonly PublishedServer[] = [
     from: 'npm',
     args: ['FOLDER'],
     call: { name: 'list_directory', arguments: { path: 'FOLDER' } },
-    kind: 'the SDK beside the server',
   },
   {
     spec: '@modelcontextprotocol/server-everything@2026.8.31',
@@ -90,7 +88,6 @@ export const PUBLISHED: readonly PublishedServer[] = [
     from: 'npm',
     args: ['postgresql://127.0.0.1:1/none'],
     call: { name: 'query', arguments: { sql: 'SELECT 1' } },
-    kind: 'an early SDK, errors of JSON-RPC',
   },
   {
     spec: '@modelcontextprotocol/server-slack@2025.4.25',
@@ -113,7 +110,7 @@ export const PUBLISHED: readonly PublishedServer[] = [
     spec: 'mongodb-mcp-server@3.0.4',
     from: 'npm',
     args: ['--telemetry', 'disabled'],
-    call: { name: 'list-databases', arguments: {} },
+    call: { name: 'list-connections', arguments: {} },
   },
   {
     spec: '@elastic/mcp-server-elasticsearch@0.3.1',
@@ -125,6 +122,15 @@ export const PUBLISHED: readonly PublishedServer[] = [
     spec: '@cocal/google-calendar-mcp@2.6.3',
     from: 'npm',
     env: { GOOGLE_OAUTH_CREDENTIALS: 'FOLDER/none.json' },
+    files: {
+      'none.json': JSON.stringify({
+        installed: {
+          client_id: 'none',
+          client_secret: 'none',
+          redirect_uris: ['http://localhost:3000/oauth2callback'],
+        },
+      }),
+    },
     call: { name: 'list-calendars', arguments: {} },
   },
   {
@@ -132,6 +138,20 @@ export const PUBLISHED: readonly PublishedServer[] = [
     from: 'npm',
     args: ['--access-token=none'],
     call: { name: 'whoami', arguments: {} },
+    unseen: 'it starts an OpenTelemetry SDK of its own, which records nothing without an account',
+  },
+  {
+    // Newer ones pass all on to a server of theirs.
+    spec: '@stripe/mcp@0.2.5',
+    from: 'npm',
+    args: ['--tools=all', '--api-key=sk_test_none'],
+    call: { name: 'retrieve_balance', arguments: {} },
+  },
+  {
+    spec: 'mcp-server-sqlite==2025.4.25',
+    from: 'pypi',
+    args: ['--db-path', 'FOLDER/data.db'],
+    call: { name: 'list_tables', arguments: {} },
   },
   {
     spec: 'mcp-server-time==2026.10.19',
@@ -140,7 +160,6 @@ export const PUBLISHED: readonly PublishedServer[] = [
       name: 'convert_time',
       arguments: { source_timezone: 'UTC', time: '12:00', target_timezone: 'Asia/Tokyo' },
     },
-    kind: 'Python, a result that changes',
   },
   {
     spec: 'mcp-server-git==2026.10.19',
