@@ -1,8 +1,11 @@
 /** The one form of what servers and models send: what is changed of a result, and that nothing else is. */
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { compileSchema, parseExactJson, withIntegers, writeIntegers } from '../src/json/index.ts';
-import { normalResult } from '../src/mcp-client/index.ts';
+import { connectServers, normalResult } from '../src/mcp-client/index.ts';
 import { PROVIDERS } from '../src/wire/index.ts';
 import { random } from './support/random.ts';
 
@@ -142,3 +145,50 @@ test('every provider reads the integers of a call exactly, streamed or whole', a
     assert.deepEqual((part as { arguments?: unknown } | undefined)?.arguments, wanted, provider.key);
   }
 });
+
+/** Answers over Streamable HTTP with a large integer in each place, and keeps the calls as they came. */
+async function serveIntegers(isStream: boolean, calls: string[]) {
+  const results: Record<string, string> = {
+    initialize:
+      '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"ids","version":"1"}}',
+    'tools/list':
+      '{"tools":[{"name":"get","inputSchema":{"type":"object","properties":{"id":{"type":"integer"}}}}]}',
+    'tools/call':
+      '{"content":[],"structuredContent":{"id":9223372036854775807,"deep":[{"id":-9007199254740993}]}}',
+  };
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    const { id, method } = body === '' ? {} : JSON.parse(body);
+    if (method === 'tools/call') calls.push(body);
+    if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
+    const outcome = results[method] ?? undefined;
+    const member = outcome === undefined ? '"error":{"code":-32601,"message":"no"}' : `"result":${outcome}`;
+    const answer = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${member}}`;
+    response.setHeader('content-type', isStream ? 'text/event-stream' : 'application/json');
+    response.end(isStream ? `data: ${answer}\n\n` : answer);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+for (const protocol of ['v1', 'v2'] as const) {
+  test(`integers beyond 2^53 are exact over HTTP, to the tool and back, client ${protocol}`, async () => {
+    for (const isStream of [false, true]) {
+      const calls: string[] = [];
+      const server = await serveIntegers(isStream, calls);
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+      {
+        await using pool = await connectServers({ mcpServers: { ids: { url, type: 'http', protocol } } });
+        const outcome = await pool.callTool('ids', 'get', { id: '1234567890123456789' });
+        assert.match(calls[0] ?? '', /"id":1234567890123456789[,}]/);
+        assert.equal(outcome.kind, 'ok');
+        assert.deepEqual(outcome.kind === 'ok' && outcome.result.structuredContent, {
+          id: '9223372036854775807',
+          deep: [{ id: '-9007199254740993' }],
+        });
+      }
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+}

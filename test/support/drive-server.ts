@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { gateCommand } from '../../src/cli/gate.ts';
@@ -11,6 +11,7 @@ import { PinStore, PolicyGate } from '../../src/policy/index.ts';
 import { ROOT } from './consumer.ts';
 import { tryGhost } from './ghost.ts';
 import { OtlpCollector } from './otlp-collector.ts';
+import { PATIENT } from './programs.ts';
 import type { PublishedServer } from './published-servers.ts';
 import { pythonWithPackages } from './python.ts';
 import { runCommand } from './run-command.ts';
@@ -52,8 +53,8 @@ async function entryOf(server: PublishedServer, packages: string, folder: string
     Object.entries(server.env ?? {}).map(([name, value]) => [name, withFolder(value, folder)]),
   );
   if (server.from === 'pypi') {
-    const module = server.spec.slice(0, server.spec.indexOf('=')).replaceAll('-', '_');
-    return { command: await pythonWithPackages(), args: ['-m', module, ...args], env };
+    const program = server.spec.slice(0, server.spec.indexOf('='));
+    return { command: join(dirname(await pythonWithPackages()), program), args, env };
   }
   const name = server.spec.slice(0, server.spec.lastIndexOf('@'));
   const root = join(packages, 'node_modules', name);
@@ -71,7 +72,7 @@ async function entryOf(server: PublishedServer, packages: string, folder: string
   return {
     command: process.execPath,
     args: ['--import', register, join(root, file ?? ''), ...args],
-    env: { HOME: folder, ...telemetry, ...env },
+    env: { HOME: folder, ...telemetry, ...PATIENT, ...env },
   };
 }
 
@@ -110,6 +111,8 @@ export async function driveServer(server: PublishedServer, packages: string, fol
     gate: new PolicyGate({ policy, pins: PinStore.fromFile(pins) }),
     audit: false as const,
     enableBacktracking: false,
+    // A busy machine needs longer than usual to send the last spans.
+    connection: { closeTimeoutMs: 30_000 },
   };
   const { result } = await tryGhost('openai', script, {
     serverConfig,
@@ -134,7 +137,7 @@ export async function driveServer(server: PublishedServer, packages: string, fol
   const isCall = ({ name, kind }: { readonly name: string; readonly kind: string }) =>
     kind === 'SERVER' && name === `tools/call ${server.call.name}`;
   const isSeen = server.from === 'npm' && server.unseen === undefined;
-  if (isSeen) await collector.until((spans) => spans.filter(isCall).length >= 2, 10_000).catch(() => {});
+  if (isSeen) await collector.until((spans) => spans.filter(isCall).length >= 2, 20_000).catch(() => {});
   // What is on its way at a sudden exit may be sent again, and some servers have spans of their own.
   const seen = [...new Map(collector.spans.map((span) => [span.spanId, span])).values()];
   const ours = seen.filter(({ scope }) => scope.startsWith('mcp-observatory/'));
