@@ -74,8 +74,8 @@ export class Enricher {
   /** Sets the governance fields of a span that starts. */
   begin(span: Span, parentContext: Context): void {
     try {
-      raiseAttributeLimit(span);
       const kind = interactionKind(span);
+      raiseAttributeLimit(span, kind !== undefined);
       this.#ledger.open(span, kind);
       this.#fields.expectAnswer(kind);
       const fields = getGovernance(parentContext) ?? getGovernance(contextApi.active());

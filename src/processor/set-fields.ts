@@ -1,4 +1,4 @@
-import type { Attributes, AttributeValue } from '@opentelemetry/api';
+import { type Attributes, type AttributeValue, SpanKind } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import {
   type AttributeColumn,
@@ -150,6 +150,10 @@ const DEFAULT_LIMIT = 128;
 const RAISED_LIMIT = 4096;
 const LIMIT_VARIABLES = ['OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT', 'OTEL_ATTRIBUTE_COUNT_LIMIT'] as const;
 
+function isOfOtherKind({ instrumentationScope }: ReadableSpan): boolean {
+  return (instrumentationScope?.name ?? '').startsWith('@opentelemetry/instrumentation-');
+}
+
 /** What the spans of the SDK keep their limits in. */
 interface Limits {
   readonly attributeCountLimit?: number;
@@ -158,13 +162,16 @@ const raised = new WeakMap<object, Limits>();
 
 /**
  * Lets a span that starts take more attributes than the SDK's default limit. Beyond it the SDK drops what is set last,
- * which for a long conversation is the answer and the usage: no hash and no cost would be right. A limit that somebody
- * has set stays.
+ * which for a long conversation is the answer and the usage: no hash and no cost would be right. No public member of the
+ * SDK does that for a span of somebody else's provider. A limit that somebody has set stays, and so does that of a span
+ * that is plainly of another kind: one that is not internal and says nothing of GenAI or MCP, or that OpenTelemetry's own
+ * instrumentations make. Internal ones may say later what they are.
  */
-export function raiseAttributeLimit(span: object): void {
+export function raiseAttributeLimit(span: ReadableSpan, isKnown: boolean): void {
   const own = span as { _spanLimits?: Limits };
   const limits = own._spanLimits;
   if (limits?.attributeCountLimit !== DEFAULT_LIMIT) return;
+  if (!isKnown && (span.kind !== SpanKind.INTERNAL || isOfOtherKind(span))) return;
   let more = raised.get(limits);
   if (more === undefined) {
     const isSet = LIMIT_VARIABLES.some((name) => (process.env[name] ?? '').trim() !== '');

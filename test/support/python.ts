@@ -1,4 +1,4 @@
-/** A Python with the packages of test/fixtures/NAME/requirements.txt. */
+/** A Python with the packages of test/fixtures/NAME/requirements.txt, or of test/fixtures/NAME.txt. */
 import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,10 +12,24 @@ export function noPython(): string | false {
   return 'Python 3 with venv is not installed';
 }
 
-type Packages = 'python' | 'clickhouse' | 'fastmcp';
+type Packages = 'python' | 'clickhouse' | 'fastmcp' | `stacks/${string}`;
 
-/** A program of test/fixtures/python/, or of another list of packages. */
-export function pythonProgram(name: string, packages: Packages = 'python'): string {
+/** Why no packages of Python can be had, for `skip`; `false` when they can. CI must have them. */
+export async function noPyPi(): Promise<string | false> {
+  if (process.env.CI) return false;
+  try {
+    const { ok } = await fetch('https://pypi.org/simple/uv/', {
+      method: 'HEAD',
+      signal: AbortSignal.timeout(20_000),
+    });
+    return ok ? false : 'PyPI does not answer';
+  } catch {
+    return 'PyPI is not reachable';
+  }
+}
+
+/** A program of test/fixtures/python/, or of another folder. */
+export function pythonProgram(name: string, packages: string = 'python'): string {
   return join(ROOT, 'test/fixtures', packages, name);
 }
 
