@@ -25,6 +25,8 @@ const ENTRIES = {
   golden: 'entries/golden',
   execution: 'entries/execution',
   collector: 'entries/collector',
+  record: 'entries/record',
+  replay: 'entries/replay',
 };
 
 /** Without declarations. All but the first are loaded by a chunk, which expects them beside itself. */

@@ -155,6 +155,7 @@ const WRITERS: readonly string[] = [
   'base/stderr-diag.ts',
   'cli/main.ts',
   'cli/run-cli.ts',
+  'golden/program/say.ts',
   'instrumentation/mcp/wire.ts',
   'setup/register.ts',
   'setup/register-required.ts',

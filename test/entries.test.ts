@@ -66,7 +66,8 @@ test('package.json has these entries and no other, each with its declarations', 
       : {}),
     default: `./dist/lib/${name}.js`,
   });
-  const expected = ['.', './register', ...Object.keys(SOURCES).slice(1)].map((entry) => [
+  const preloaded = ['./register', './record', './replay'];
+  const expected = ['.', ...preloaded, ...Object.keys(SOURCES).slice(1)].map((entry) => [
     entry,
     files(entry === '.' ? 'index' : entry.slice(2)),
   ]);

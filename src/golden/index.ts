@@ -51,6 +51,7 @@ export {
 } from './file/index.ts';
 export { type GoldenFromTraceOptions, goldenFromTrace } from './from-trace/index.ts';
 export { type GhostOptions, type GoldenOption, mcpGhost } from './ghost.ts';
+export { recordThisProgram, replayThisProgram } from './program/index.ts';
 export {
   ModelRecorder,
   type PolicyStep,

@@ -77,11 +77,12 @@ function typeOf(value: unknown): string {
   return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** Whether a text matches a pattern in which `*` matches any characters. Linear in the text. */
+/** Whether a text matches a pattern in which `*` matches any characters, and a backslash takes the next one as it is. */
 function isLike(text: string, pattern: string): boolean {
-  const [head = '', ...rest] = pattern.split('*');
+  // Linear in the text.
+  const [head = '', ...rest] = literalsOf(pattern);
   const tail = rest.pop();
-  if (tail === undefined) return text === pattern;
+  if (tail === undefined) return text === head;
   if (!text.startsWith(head) || text.length < head.length + tail.length || !text.endsWith(tail)) return false;
   let from = head.length;
   for (const part of rest) {
@@ -90,4 +91,14 @@ function isLike(text: string, pattern: string): boolean {
     from = at + part.length;
   }
   return from <= text.length - tail.length;
+}
+
+/** The texts between the `*` of a pattern. */
+function literalsOf(pattern: string): string[] {
+  const literals = [''];
+  for (const [token] of pattern.matchAll(/\\?./gs)) {
+    if (token === '*') literals.push('');
+    else literals.push((literals.pop() ?? '') + token.slice(-1));
+  }
+  return literals;
 }

@@ -104,9 +104,16 @@ export interface ProviderExchange {
   readonly token_usage: ExchangeUsage | null;
   /** Null if it is not known, as of imported recordings. */
   readonly duration_ms: number | null;
-  /** When the request was made, ISO 8601; only of imported recordings. */
+  /** When the request was made, ISO 8601; only of imported recordings and of programs. */
   readonly started_at?: string;
+  readonly order?: Order;
 }
+
+/**
+ * Positions of a request and of the end of its answer among all requests and answers of the run, model and servers
+ * together; only of programs. A replay gives answers in this order. What came in one chunk has one whole number.
+ */
+export type Order = readonly [asked: number, answered: number];
 
 export interface WireRequest {
   readonly method: string;
@@ -117,7 +124,7 @@ export interface WireRequest {
   readonly body: unknown;
 }
 
-/** Has exactly one of `body`, `text`, `events` and `error`. */
+/** Has exactly one of `body`, `text`, `base64`, `events` and `error`. */
 export interface WireResponse {
   /** HTTP status; 0 for no response, see `error`. */
   readonly status: number;
@@ -127,6 +134,8 @@ export interface WireResponse {
   readonly body?: unknown;
   /** A body that is not JSON. */
   readonly text?: string;
+  /** A body that is not text. */
+  readonly base64?: string;
   /** Events of a stream. */
   readonly events?: readonly StreamEvent[];
   /** Line ending of the stream. @defaultValue `\n` */
@@ -159,15 +168,23 @@ export interface McpCassette {
   readonly calls: readonly McpCall[];
 }
 
-interface McpServerCassette {
-  /** Each connection to the server, in order; more than one if it died and was restarted. */
+export interface McpServerCassette {
+  /** How a program reached it; absent for servers that are found by their configured name. */
+  readonly reached?: Reached;
+  /** Each connection to the server, in order; more than one if it died and was restarted, or was opened again. */
   readonly connections: readonly McpConnection[];
 }
+
+/** The command of a server over stdio, or the address of one over HTTP, without its query. */
+export type Reached =
+  | { readonly command: string; readonly args: readonly string[] }
+  | { readonly url: string };
 
 export type McpConnection =
   | {
       readonly outcome: 'ready';
-      readonly sdk: 'v1' | 'v2';
+      /** The client's SDK; absent if it is not known. */
+      readonly sdk?: 'v1' | 'v2';
       readonly protocol_version: string | null;
       readonly server_info: JsonObject | null;
       readonly capabilities: JsonObject;
@@ -185,7 +202,7 @@ type McpCallOutcome = 'result' | 'error' | 'timeout' | 'lost' | 'cancelled';
 
 export interface McpCall {
   readonly server: string;
-  /** The tool, or `resources/read` where a resource was read. */
+  /** The tool, or the method of a request that calls none, such as `resources/read`. */
   readonly tool: string;
   readonly arguments: JsonObject;
   readonly outcome: McpCallOutcome;
@@ -199,6 +216,14 @@ export interface McpCall {
   readonly tools_changed?: true;
   /** The server went away during or after this call: the cause, and the end of its stderr. */
   readonly server_died?: { readonly cause: string; readonly stderr: string };
+  /**
+   * Notifications and requests of the server while the call was open, each with its position `at` in the sequence of
+   * {@link Order}; only of programs, as are the next two.
+   */
+  readonly sent_before?: readonly JsonObject[];
+  /** Those after its answer, until the next call. */
+  readonly sent_after?: readonly JsonObject[];
+  readonly order?: Order;
   readonly duration_ms: number;
 }
 

@@ -1,13 +1,8 @@
 import { ObservatoryError, VERSION } from '../../base/index.ts';
 import { isObject, objectAt, parseContainerOrKeep, stringAt } from '../../json/index.ts';
-import {
-  type ExchangeUsage,
-  FORMAT_VERSION,
-  type Golden,
-  type ProviderExchange,
-  type UnsealedGolden,
-} from './format.ts';
-import { type ExchangeStory, exchangeUsage, readAnswer, readExchange } from './read-exchange.ts';
+import { programOutput } from './assemble.ts';
+import { FORMAT_VERSION, type ProviderExchange, type UnsealedGolden } from './format.ts';
+import { exchangeUsage, readAnswer, readExchange } from './read-exchange.ts';
 import { Scrubber } from './scrubber.ts';
 import { toWireRequest, toWireResponse } from './wire-response.ts';
 
@@ -106,7 +101,7 @@ async function goldenOf(id: string, rows: readonly RecordedExchange[]) {
     expires_at: null,
     versions: { observatory: VERSION, sdk: null, models, tools: {} },
     input: { provider: first.provider, model: first.model ?? models[0] ?? 'unknown' },
-    golden_output: outputOf(stories, played),
+    golden_output: programOutput(stories, played),
     comparison: { final_answer: { check: 'any' }, matchers: {}, bounds: {} },
     provider_responses: played,
     mcp_cassette: null,
@@ -149,29 +144,4 @@ function dateOf({ recorded_at: recordedAt, response }: RecordedExchange): string
   return typeof seconds === 'number' && seconds > 0 && seconds < 1e11
     ? new Date(seconds * 1000).toISOString()
     : null;
-}
-
-function outputOf(
-  stories: readonly ExchangeStory[],
-  played: readonly ProviderExchange[],
-): Golden['golden_output'] {
-  const last = stories.at(-1);
-  const total = (field: keyof ExchangeUsage): number | null => {
-    const counts = played.map(({ token_usage: usage }) => usage?.[field]);
-    return counts.every((count) => typeof count === 'number')
-      ? counts.reduce((sum, count) => sum + count, 0)
-      : null;
-  };
-  return {
-    success: last?.failure === undefined && (last?.calls.length ?? 0) === 0,
-    final_result: last?.text ?? '',
-    execution_metadata: {
-      total_iterations: played.length,
-      token_usage: {
-        prompt_tokens: total('prompt_tokens'),
-        completion_tokens: total('completion_tokens'),
-        total_tokens: total('total_tokens'),
-      },
-    },
-  };
 }

@@ -1,4 +1,12 @@
 export { type ApproveGoldenOptions, approveGolden, isApproved } from './approve.ts';
+export {
+  inTurns,
+  modelsOf,
+  type ProgramHead,
+  type ProgramPart,
+  type TakenExchange,
+  toolHashes,
+} from './assemble.ts';
 export { sealGolden } from './checksum.ts';
 export { describeDifference, type Finding, GoldenMismatchError } from './difference.ts';
 export {
@@ -15,14 +23,18 @@ export {
   type McpCall,
   type McpCassette,
   type McpConnection,
+  type McpServerCassette,
   type NetworkFault,
+  type Order,
   type ProviderExchange,
+  type Reached,
   type UnsealedGolden,
   type WireRequest,
   type WireResponse,
 } from './format.ts';
 export { importExchanges, type RecordedExchange, readRecordedExchange } from './import.ts';
 export { fromGoldenInput, secretsOf, toGoldenInput } from './input.ts';
+export { Journal, recorderOf } from './journal.ts';
 export { A_CATEGORY, A_DATE_OR_NULL, A_GOLDEN, A_NUMBER_OR_NULL } from './option-kinds.ts';
 export {
   type GoldenProblem,
@@ -36,6 +48,7 @@ export { keptResponseHeaders, Scrubber } from './scrubber.ts';
 export {
   fromWireResponse,
   noResponse,
+  type RequestHead,
   toNetworkFault,
   toWireRequest,
   toWireResponse,

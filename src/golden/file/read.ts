@@ -11,6 +11,7 @@ import {
 import { compileSchema, StepBudget } from '../../json/index.ts';
 import { editedPlaces } from './checksum.ts';
 import { FORMAT_VERSION, type Golden } from './format.ts';
+import { readJournal } from './journal.ts';
 import { A_PATH } from './option-kinds.ts';
 import { expandExchanges, type PackedGolden } from './pack.ts';
 
@@ -88,7 +89,7 @@ export async function inspectGolden(
 export function parseGolden(text: string, name: string): Golden {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = readJournal(text) ?? JSON.parse(text);
   } catch (cause) {
     const truncated = text.trimEnd().endsWith('}')
       ? 'is no JSON'

@@ -87,6 +87,12 @@ export class Scrubber {
     }
   }
 
+  /** Registers those of named values, such as variables of an environment, whose names say that they are secret. */
+  addNamed(values: Readonly<Record<string, string | undefined>>): void {
+    const cleaned = redactValue(values) as typeof values;
+    for (const [name, value] of Object.entries(values)) if (cleaned[name] !== value) this.add(value);
+  }
+
   /** A copy of a JSON value without secrets. */
   clean<T>(value: T): T {
     return walk(redactValue(value), (text) => this.#cleanText(text)) as T;
@@ -98,11 +104,21 @@ export class Scrubber {
   }
 
   /** A copy of an exchange without secrets, including those split across stream events. */
-  async cleanExchange(exchange: ProviderExchange): Promise<ProviderExchange> {
+  async cleanExchange<T extends Omit<ProviderExchange, 'iteration'>>(exchange: T): Promise<T> {
     const { response } = exchange;
     if (response.events === undefined) return this.cleanLarge(exchange);
-    const events = await scrubStream(response.events, (text) => this.cleanLarge(text));
+    const [events, texts] = splitTexts(response.events);
+    for (const text of texts) putBack(text, await this.cleanLarge(text.whole));
     return this.cleanLarge({ ...exchange, response: { ...response, events } });
+  }
+
+  /** As {@link cleanExchange}, at once: for the end of a process. */
+  cleanExchangeNow<T extends Omit<ProviderExchange, 'iteration'>>(exchange: T): T {
+    const { response } = exchange;
+    if (response.events === undefined) return this.clean(exchange);
+    const [events, texts] = splitTexts(response.events);
+    for (const text of texts) putBack(text, this.clean(text.whole));
+    return this.clean({ ...exchange, response: { ...response, events } });
   }
 
   #cleanText(text: string): string {
@@ -128,21 +144,22 @@ interface Leaf {
   readonly text: string;
 }
 
-/**
- * Removes secrets that are split across events: the strings at one place of successive events are cleaned as one text.
- * The replacement goes where the secret began.
- *
- * @param clean removes secrets from a text.
- */
-async function scrubStream(
-  events: readonly StreamEvent[],
-  clean: (text: string) => Promise<string>,
-): Promise<StreamEvent[]> {
+/** The strings at one place of successive events, which may hold a secret together. */
+interface SplitText {
+  readonly leaves: readonly Leaf[];
+  readonly whole: string;
+}
+
+/** A copy of the events, and the texts that go on from event to event, to be cleaned and put back into the copy. */
+function splitTexts(events: readonly StreamEvent[]): readonly [StreamEvent[], SplitText[]] {
   const copies = structuredClone(events) as StreamEvent[];
   const byPlace = new Map<string, Leaf[]>();
   for (const event of copies) if ('data' in event) collect(event as { data: unknown }, 'data', '', byPlace);
-  for (const leaves of byPlace.values()) await scrubTogether(leaves, clean);
-  return copies;
+  const texts = [...byPlace.values()].map((leaves) => ({
+    leaves,
+    whole: leaves.map((leaf) => leaf.text).join(''),
+  }));
+  return [copies, texts];
 }
 
 function collect(
@@ -165,12 +182,8 @@ function collect(
   }
 }
 
-async function scrubTogether(
-  leaves: readonly Leaf[],
-  clean: (text: string) => Promise<string>,
-): Promise<void> {
-  const whole = leaves.map((leaf) => leaf.text).join('');
-  const cleaned = await clean(whole);
+/** Puts a cleaned text into the events that held it; the replacement goes where the secret began. */
+function putBack({ leaves, whole }: SplitText, cleaned: string): void {
   if (cleaned === whole) return;
   // The common prefix and suffix stay in their pieces; the part between goes where it begins.
   let start = 0;

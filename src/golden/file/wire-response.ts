@@ -2,24 +2,39 @@ import { parseOrKeep } from '../../json/index.ts';
 import type { NetworkFault, StreamEvent, WireRequest, WireResponse } from './format.ts';
 import { keptPath, keptRequestHeaders, keptResponseHeaders } from './scrubber.ts';
 
+/** What a request was made with. */
+export interface RequestHead {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Headers;
+}
+
 /** The recorded form of a request whose body has been read; a body that is not JSON stays text. */
-export function toWireRequest({ method, url, headers }: Request, text: string): WireRequest {
+export function toWireRequest({ method, url, headers }: RequestHead, text: string): WireRequest {
   return {
     method,
     path: keptPath(new URL(url)),
     headers: keptRequestHeaders(headers),
-    body: parseOrKeep(text),
+    body: parseOrKeep(withoutBoundary(text)),
   };
 }
 
-/** The recorded form of a response whose body has been read. */
+/** A form with the boundary that each request makes up anew replaced. */
+function withoutBoundary(text: string): string {
+  const boundary = /^--([\w'()+,./:=?-]{1,70})\r\n/.exec(text)?.[1];
+  return boundary === undefined ? text : text.replaceAll(boundary, 'boundary');
+}
+
+/** The recorded form of a response whose body has been read, as text or in bytes. */
 export function toWireResponse(
   response: { readonly status: number; readonly headers: Headers },
-  text: string,
+  content: string | Uint8Array,
   cut: NetworkFault | undefined,
 ): WireResponse {
   const head = { status: response.status, headers: keptResponseHeaders(response.headers) };
   const end = cut === undefined ? {} : { cut };
+  const text = typeof content === 'string' ? content : textIn(content, cut !== undefined);
+  if (text === undefined) return { ...head, base64: Buffer.from(content).toString('base64'), ...end };
   if (response.headers.get('content-type')?.startsWith('text/event-stream') === true) {
     const { events, lineEnd } = readEvents(text, cut !== undefined);
     return { ...head, events, ...(lineEnd === '\n' ? {} : { line_end: lineEnd }), ...end };
@@ -28,9 +43,25 @@ export function toWireResponse(
   return body === undefined ? { ...head, text, ...end } : { ...head, body: body.value };
 }
 
+/** Bytes as text; undefined for what is none. A character at the end of a cut body may be broken. */
+function textIn(bytes: Uint8Array, isCut: boolean): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: !isCut }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The recorded form of a missing response. */
 export function noResponse(error: unknown): WireResponse {
   return { status: 0, headers: {}, error: toNetworkFault(error) };
+}
+
+/** Node's code for what the program itself gave up. */
+const ABORTED = 'ABORT_ERR';
+
+function isAbort({ name }: Error): boolean {
+  return name === 'AbortError' || name === 'TimeoutError';
 }
 
 /** The recorded form of a failed connection. Node puts the code on a cause. */
@@ -39,35 +70,84 @@ export function toNetworkFault(error: unknown): NetworkFault {
   for (let current = error, depth = 0; current instanceof Error && depth < 5; depth += 1) {
     const own = (current as NodeJS.ErrnoException).code;
     if (typeof own === 'string') code = own;
+    if (isAbort(current)) code = ABORTED;
     current = current.cause;
   }
   return { code, message: error instanceof Error ? error.message : String(error) };
 }
 
+/** Statuses whose responses have no body. */
+const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
+
 /**
  * The response as `fetch` returns it; a stream arrives event by event.
+ * @param signal of the request; also ends a response that the program gave up when it was recorded.
+ * @param turn awaited before the last event, or before the whole body of a response that is no stream.
  * @throws TypeError, as `fetch` does, if the recorded request got no response.
  */
-export function fromWireResponse(wire: WireResponse): Response {
-  if (wire.error !== undefined) throw networkError(wire.error);
-  const pieces = textsOf(wire);
-  const encoder = new TextEncoder();
+export async function fromWireResponse(
+  wire: WireResponse,
+  signal?: AbortSignal,
+  turn: () => Promise<void> = async () => {},
+): Promise<Response> {
+  if (wire.error !== undefined) {
+    const fault = await faultOf(wire.error, signal);
+    await turn();
+    throw fault;
+  }
+  const init = { status: wire.status, headers: { ...wire.headers } };
+  if (BODILESS.has(wire.status)) {
+    await turn();
+    return new Response(null, init);
+  }
+  const pieces = piecesOf(wire);
+  let giveUp = (): void => {};
+  const end = (): Promise<void> => {
+    signal?.removeEventListener('abort', giveUp);
+    return turn();
+  };
   const body = new ReadableStream<Uint8Array>({
-    pull(controller) {
+    start(controller) {
+      giveUp = () => {
+        controller.error(signal?.reason);
+        void end();
+      };
+      signal?.addEventListener('abort', giveUp);
+    },
+    async pull(controller) {
+      const isCut = wire.cut !== undefined;
+      if (pieces.length <= (isCut ? 0 : 1)) {
+        const fault = isCut ? await faultOf(wire.cut as NetworkFault, signal) : undefined;
+        await end();
+        if (signal?.aborted === true) return;
+        if (fault !== undefined) return controller.error(fault);
+      }
       const piece = pieces.shift();
-      if (piece !== undefined) controller.enqueue(encoder.encode(piece));
-      else if (wire.cut !== undefined) controller.error(networkError(wire.cut));
+      if (piece !== undefined) controller.enqueue(piece);
       else controller.close();
     },
+    cancel: () => void end(),
   });
-  return new Response(body, { status: wire.status, headers: { ...wire.headers } });
+  return new Response(body, init);
+}
+
+/** The error of a failed connection; where the program gave it up, when it does so again. */
+async function faultOf(fault: NetworkFault, signal: AbortSignal | undefined): Promise<unknown> {
+  if (fault.code !== ABORTED || signal === undefined) return networkError(fault);
+  if (!signal.aborted)
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  return signal.reason;
 }
 
 /** The body as sent over the wire, in pieces. */
-function textsOf(wire: WireResponse): string[] {
-  if (wire.events !== undefined)
-    return writeEvents(wire.events, wire.line_end ?? '\n', wire.cut !== undefined);
-  return [wire.text ?? JSON.stringify(wire.body)];
+function piecesOf(wire: WireResponse): Uint8Array[] {
+  if (wire.base64 !== undefined) return [Buffer.from(wire.base64, 'base64')];
+  const texts =
+    wire.events === undefined
+      ? [wire.text ?? JSON.stringify(wire.body)]
+      : writeEvents(wire.events, wire.line_end ?? '\n', wire.cut !== undefined);
+  const encoder = new TextEncoder();
+  return texts.map((text) => encoder.encode(text));
 }
 
 function networkError({ code, message }: NetworkFault): TypeError {

@@ -1,4 +1,4 @@
-import { canonicalHash, type JsonObject } from '../../json/index.ts';
+import type { JsonObject } from '../../json/index.ts';
 import {
   DEFAULT_CONNECT_TIMEOUT_MS,
   type McpSession,
@@ -14,10 +14,7 @@ import {
 import type { McpCall, McpCassette, McpConnection } from '../file/index.ts';
 
 type Ready = Extract<McpConnection, { outcome: 'ready' }>;
-type CallEnd = Omit<
-  McpCall,
-  'server' | 'tool' | 'arguments' | 'duration_ms' | 'tools_changed' | 'server_died'
->;
+type CallEnd = Pick<McpCall, 'outcome' | 'result' | 'error' | 'message' | 'session_expired'>;
 
 interface OpenCall {
   readonly server: string;
@@ -28,6 +25,27 @@ interface OpenCall {
   durationMs: number;
   toolsChanged: boolean;
   died: McpCall['server_died'];
+  /** Empty where nobody takes notes. */
+  readonly order: number[];
+  readonly before: JsonObject[];
+  readonly after: JsonObject[];
+}
+
+/** Recording of one call. */
+export interface CallRecording {
+  ended(end: CallEnd): void;
+  /** The server sent something about the call, while it is open or after it. */
+  sent(message: JsonObject): void;
+}
+
+/** For recordings that keep each part as soon as it is known. */
+export interface CassetteNotes {
+  /** The next position in the sequence of requests and answers. */
+  next(): number;
+  /** A connection was opened, or has listed its tools. */
+  connected(server: string, at: number, connection: McpConnection): void;
+  /** A call has ended, or something was added to it. */
+  called(call: McpCall): void;
 }
 
 /** Recording of one connection to a server. */
@@ -42,30 +60,41 @@ interface ConnectionRecording {
 export class CassetteRecorder {
   readonly #connections = new Map<string, McpConnection[]>();
   readonly #calls: OpenCall[] = [];
+  readonly #notes: CassetteNotes | undefined;
+
+  constructor(notes?: CassetteNotes) {
+    this.#notes = notes;
+  }
 
   /** A server connected. */
   opened(server: string, head: Omit<Ready, 'outcome' | 'tool_lists'>): ConnectionRecording {
     const lists: unknown[][] = [];
     const connections = this.#of(server);
     const at = connections.push({ outcome: 'ready', ...head, tool_lists: lists }) - 1;
+    const note = (): void => this.#notes?.connected(server, at, connections[at] as McpConnection);
+    note();
     return {
       failed: (error) => {
         if (lists.length === 0) connections[at] = { outcome: 'failed', error };
+        note();
       },
       listed: (tools, isFirstPage) => {
         if (isFirstPage) lists.push([...tools]);
         else lists.at(-1)?.push(...tools);
+        note();
       },
     };
   }
 
   /** A server could not be reached. */
   failed(server: string, error: string): void {
-    this.#of(server).push({ outcome: 'failed', error });
+    const connection = { outcome: 'failed', error } as const;
+    const at = this.#of(server).push(connection) - 1;
+    this.#notes?.connected(server, at, connection);
   }
 
-  /** A call started. @returns a function to call with its outcome. */
-  called(server: string, tool: string, args: JsonObject): (end: CallEnd) => void {
+  /** A call started. */
+  called(server: string, tool: string, args: JsonObject): CallRecording {
     const call: OpenCall = {
       server,
       tool,
@@ -75,55 +104,61 @@ export class CassetteRecorder {
       durationMs: 0,
       toolsChanged: false,
       died: undefined,
+      order: this.#notes === undefined ? [] : [this.#notes.next()],
+      before: [],
+      after: [],
     };
     this.#calls.push(call);
-    return (end) => {
-      call.end = end;
-      call.durationMs = performance.now() - call.startedAt;
+    return {
+      ended: (end) => {
+        if (call.end !== undefined) return;
+        call.end = end;
+        call.durationMs = performance.now() - call.startedAt;
+        if (this.#notes !== undefined) call.order.push(this.#notes.next());
+        this.#note(call);
+      },
+      sent: (message) => this.#sent(call, message),
     };
+  }
+
+  /** The server sent something that belongs to no call. Attributed to the latest call to it. */
+  sent(server: string, message: JsonObject): void {
+    const call = this.#lastCallOf(server);
+    if (call !== undefined) this.#sent(call, message);
+  }
+
+  #sent(call: OpenCall, message: JsonObject): void {
+    const at = this.#notes === undefined ? {} : { at: this.#notes.next() };
+    call[call.end === undefined ? 'before' : 'after'].push({ ...at, ...message });
+    this.#note(call);
   }
 
   /** The server announced a changed tool list. Attributed to the latest call to that server. */
   toolsChanged(server: string): void {
     const call = this.#lastCallOf(server);
     if (call !== undefined) call.toolsChanged = true;
+    this.#note(call);
   }
 
   /** The server went away. Attributed to the latest call to that server. */
   died(server: string, cause: string, stderr: string): void {
     const call = this.#lastCallOf(server);
     if (call !== undefined) call.died = { cause, stderr };
+    this.#note(call);
   }
 
   /** Everything recorded so far; null without servers. */
   cassette(): McpCassette | null {
     if (this.#connections.size === 0) return null;
     const servers = [...this.#connections].map(([name, connections]) => [name, { connections }] as const);
-    const calls = this.#calls.flatMap((call): McpCall[] => {
-      if (call.end === undefined) return [];
-      const { server, tool, arguments: args, durationMs, toolsChanged, died } = call;
-      return [
-        {
-          server,
-          tool,
-          arguments: args,
-          ...call.end,
-          ...(toolsChanged ? { tools_changed: true as const } : {}),
-          ...(died === undefined ? {} : { server_died: died }),
-          duration_ms: Math.round(durationMs),
-        },
-      ];
-    });
+    const calls = this.#calls.flatMap((call) => toMcpCall(call) ?? []);
     return { servers: Object.fromEntries(servers), calls };
   }
 
-  /** Hash of each server's first tool list. */
-  toolHashes(): Record<string, string> {
-    return Object.fromEntries(
-      [...this.#connections].flatMap(([name, [first]]) =>
-        first?.outcome === 'ready' ? [[name, canonicalHash(first.tool_lists[0] ?? [])]] : [],
-      ),
-    );
+  #note(call: OpenCall | undefined): void {
+    if (call === undefined || this.#notes === undefined) return;
+    const ended = toMcpCall(call);
+    if (ended !== undefined) this.#notes.called(ended);
   }
 
   #lastCallOf(server: string): OpenCall | undefined {
@@ -135,6 +170,25 @@ export class CassetteRecorder {
     this.#connections.set(server, connections);
     return connections;
   }
+}
+
+/** A call that has ended. */
+function toMcpCall(call: OpenCall): McpCall | undefined {
+  if (call.end === undefined) return undefined;
+  const { server, tool, arguments: args, toolsChanged, died, before, after } = call;
+  const [asked, answered] = call.order;
+  return {
+    server,
+    tool,
+    arguments: args,
+    ...call.end,
+    ...(toolsChanged ? { tools_changed: true as const } : {}),
+    ...(died === undefined ? {} : { server_died: died }),
+    ...(before.length === 0 ? {} : { sent_before: before }),
+    ...(after.length === 0 ? {} : { sent_after: after }),
+    ...(asked === undefined || answered === undefined ? {} : { order: [asked, answered] as const }),
+    duration_ms: Math.round(call.durationMs),
+  };
 }
 
 /** The abort reason of a call that its caller canceled (see mcp-client/call.ts). */
@@ -190,7 +244,7 @@ function recordingSession(
     { signal }: RequestControls,
     call: () => Promise<JsonObject>,
   ): Promise<JsonObject> => {
-    const ended = recorder.called(server, tool, args);
+    const { ended } = recorder.called(server, tool, args);
     try {
       const result = await call();
       ended({ outcome: 'result', result });

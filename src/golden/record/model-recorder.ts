@@ -2,11 +2,15 @@ import { apiOfPath, PROVIDERS, providerOf } from '../../wire/index.ts';
 import {
   exchangeUsage,
   type GoldenVersions,
+  inTurns,
+  modelsOf,
   type NetworkFault,
   noResponse,
   type ProviderExchange,
+  type RequestHead,
   readAnswer,
   type Scrubber,
+  type TakenExchange,
   toNetworkFault,
   toWireRequest,
   toWireResponse,
@@ -18,9 +22,38 @@ import {
 const PROVIDER_HOSTS: ReadonlySet<string> = new Set(PROVIDERS.map(({ host }) => host));
 
 interface Taken {
-  readonly request: WireRequest;
+  request: WireRequest | undefined;
   response: WireResponse | undefined;
+  readonly startedAt: number;
   durationMs: number;
+  /** Empty where nobody takes notes. */
+  readonly order: number[];
+}
+
+/** A request that waits for its answer. Any of the ends may be told more than once; the first counts. */
+export interface OpenExchange {
+  answered(response: ResponseHead, content: string | Uint8Array, cut?: NetworkFault): void;
+  failed(error: unknown): void;
+}
+
+interface ResponseHead {
+  readonly status: number;
+  readonly headers: Headers;
+}
+
+/** What the exchange itself does not tell. */
+interface ExchangeFacts {
+  readonly isFromProvider: boolean;
+  /** The SDK, as this request named it. */
+  readonly sdk: GoldenVersions['sdk'];
+}
+
+/** For recordings that note when and in which order things happened. */
+export interface RecordingNotes {
+  /** The next position in the sequence of requests and answers. */
+  next(): number;
+  /** An exchange has ended. */
+  ended(exchange: TakenExchange, facts: ExchangeFacts): void;
 }
 
 /**
@@ -29,12 +62,16 @@ interface Taken {
  */
 export class ModelRecorder {
   readonly #scrubber: Scrubber;
+  readonly #notes: RecordingNotes | undefined;
   readonly #taken: Taken[] = [];
   #sdk: GoldenVersions['sdk'] = null;
   #onlyProviders = true;
+  /** Ends the recording of each response that is being read. */
+  readonly #reading = new Set<() => void>();
 
-  constructor(scrubber: Scrubber) {
+  constructor(scrubber: Scrubber, notes?: RecordingNotes) {
     this.#scrubber = scrubber;
+    this.#notes = notes;
   }
 
   /** Whether every request went to a provider's own API. */
@@ -48,103 +85,155 @@ export class ModelRecorder {
   }
 
   readonly fetch: typeof fetch = async (input, init) => {
-    const request = new Request(input, init);
-    const startedAt = performance.now();
-    const taken = await this.#take(request.clone());
+    const sent = sentTwice(input, init);
+    return await this.pass(sent.copy, sent.copy.text(), fetch(...sent.args));
+  };
+
+  /** Records the answer to a request that has been sent. @returns the response, the same for its reader. */
+  async pass(head: RequestHead, text: Promise<string>, answer: Promise<Response>): Promise<Response> {
+    const open = this.begin(head, text);
     let response: Response;
     try {
-      response = await fetch(request);
+      response = await answer;
     } catch (error) {
-      taken.response = noResponse(error);
-      taken.durationMs = performance.now() - startedAt;
+      open.failed(error);
       throw error;
     }
-    this.#scrubber.addHeaders(response.headers);
-    const body = tapped(response.body, (text, cut) => {
-      taken.response = toWireResponse(response, text, cut);
+    const read: Uint8Array[] = [];
+    const end = (cut?: NetworkFault): void => {
+      this.#reading.delete(end);
+      open.answered(response, Buffer.concat(read), cut);
+    };
+    this.#reading.add(end);
+    return tapped(response, read, end);
+  }
+
+  /** Takes what was read of the responses whose readers left them, as at the end of a program. */
+  endReading(): void {
+    for (const end of this.#reading) end();
+  }
+
+  /** A request is being sent. */
+  begin(head: RequestHead, text: string | Promise<string>): OpenExchange {
+    const url = new URL(head.url);
+    this.#scrubber.addHeaders(head.headers);
+    this.#scrubber.add(url.searchParams.get('key') ?? undefined);
+    const isFromProvider = PROVIDER_HOSTS.has(url.host) && url.protocol === 'https:';
+    this.#onlyProviders &&= isFromProvider;
+    const sdk = sdkOf(url.pathname, head.headers);
+    this.#sdk ??= sdk;
+    const taken: Taken = {
+      request: undefined,
+      response: undefined,
+      startedAt: Date.now(),
+      durationMs: 0,
+      order: this.#notes === undefined ? [] : [this.#notes.next()],
+    };
+    this.#taken.push(taken);
+    const end = (): void => {
+      const exchange = exchangeOf(taken);
+      if (exchange !== undefined) this.#notes?.ended(exchange, { isFromProvider, sdk });
+    };
+    const asked = (body: string): void => {
+      taken.request = toWireRequest(head, body);
+      end();
+    };
+    if (typeof text === 'string') asked(text);
+    else text.then(asked, () => {});
+    const startedAt = performance.now();
+    const answered = (response: WireResponse): void => {
+      if (taken.response !== undefined) return;
+      taken.response = response;
       taken.durationMs = performance.now() - startedAt;
-    });
-    return new Response(body, response);
-  };
+      if (this.#notes !== undefined) taken.order.push(this.#notes.next());
+      end();
+    };
+    return {
+      answered: (response, content, cut) => {
+        this.#scrubber.addHeaders(response.headers);
+        answered(toWireResponse(response, content, cut));
+      },
+      failed: (error) => answered(noResponse(error)),
+    };
+  }
 
   /** The completed exchanges, in request order. */
   exchanges(): ProviderExchange[] {
-    let iteration = 0;
-    let before: string | undefined;
-    return this.#taken.flatMap(({ request, response, durationMs }) => {
-      if (response === undefined) return [];
-      // An identical request is a retry of the same turn.
-      const text = JSON.stringify(request);
-      if (text !== before) iteration += 1;
-      before = text;
-      return [
-        {
-          iteration,
-          request,
-          response,
-          token_usage: exchangeUsage(readAnswer(request.path, response)?.usage),
-          duration_ms: Math.round(durationMs),
-        },
-      ];
-    });
+    return inTurns(this.#taken.flatMap((taken) => exchangeOf(taken) ?? []));
   }
 
   /** The models that answered, each once. */
   models(): string[] {
-    const models = this.#taken.map(({ request, response }) =>
-      response === undefined ? undefined : readAnswer(request.path, response)?.model,
-    );
-    return [...new Set(models.filter((model): model is string => Boolean(model)))];
-  }
-
-  async #take(request: Request): Promise<Taken> {
-    const url = new URL(request.url);
-    this.#scrubber.addHeaders(request.headers);
-    this.#scrubber.add(url.searchParams.get('key') ?? undefined);
-    this.#onlyProviders &&= PROVIDER_HOSTS.has(url.host) && url.protocol === 'https:';
-    this.#sdk ??= sdkOf(url.pathname, request.headers);
-    const taken: Taken = {
-      request: toWireRequest(request, await request.text()),
-      response: undefined,
-      durationMs: 0,
-    };
-    this.#taken.push(taken);
-    return taken;
+    return modelsOf(this.exchanges());
   }
 }
 
-/** Passes a body through, and reports its text once it ended, broke off or was canceled by its reader. */
-function tapped(
-  body: ReadableStream<Uint8Array> | null,
-  onEnd: (text: string, cut: NetworkFault | undefined) => void,
-): ReadableStream<Uint8Array> | null {
+function exchangeOf({ request, response, startedAt, durationMs, order }: Taken): TakenExchange | undefined {
+  if (request === undefined || response === undefined) return undefined;
+  const [asked, answered] = order;
+  return {
+    request,
+    response,
+    token_usage: exchangeUsage(readAnswer(request.path, response)?.usage),
+    duration_ms: Math.round(durationMs),
+    ...(asked === undefined || answered === undefined
+      ? {}
+      : { started_at: new Date(startedAt).toISOString(), order: [asked, answered] as const }),
+  };
+}
+
+type FetchArguments = Parameters<typeof fetch>;
+
+/** A copy of a request whose body may be read, and the arguments to send it with. */
+export function sentTwice(
+  input: FetchArguments[0],
+  init: FetchArguments[1],
+): { readonly copy: Request; readonly args: FetchArguments } {
+  const { signal: _, dispatcher: __, ...rest } = (init ?? {}) as RequestInit & { dispatcher?: unknown };
+  if (!(rest.body instanceof ReadableStream)) {
+    return { copy: new Request(input instanceof Request ? input.clone() : input, rest), args: [input, init] };
+  }
+  const [one, other] = rest.body.tee();
+  const copy = new Request(input, { ...rest, body: one });
+  return { copy, args: [input, { ...init, body: other }] };
+}
+
+/**
+ * The same response. What is read of it is added to `read`.
+ * @param end called once it ended, broke off or was canceled by its reader.
+ */
+function tapped(response: Response, read: Uint8Array[], end: (cut?: NetworkFault) => void): Response {
+  const { body, url, redirected, type } = response;
   if (body === null) {
-    onEnd('', undefined);
-    return null;
+    end();
+    return response;
   }
   const reader = body.getReader();
-  const decoder = new TextDecoder();
-  let text = '';
-  return new ReadableStream<Uint8Array>({
+  const passed = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
         const { done, value } = await reader.read();
         if (done) {
-          onEnd(text + decoder.decode(), undefined);
+          end();
           controller.close();
           return;
         }
-        text += decoder.decode(value, { stream: true });
+        read.push(value);
         controller.enqueue(value);
       } catch (error) {
-        onEnd(text + decoder.decode(), toNetworkFault(error));
+        end(toNetworkFault(error));
         controller.error(error);
       }
     },
     async cancel(reason) {
-      onEnd(text + decoder.decode(), undefined);
+      end();
       await reader.cancel(reason);
     },
+  });
+  return Object.defineProperties(new Response(passed, response), {
+    url: { value: url },
+    redirected: { value: redirected },
+    type: { value: type },
   });
 }
 

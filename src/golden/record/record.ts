@@ -9,6 +9,7 @@ import {
   Scrubber,
   secretsOf,
   toGoldenInput,
+  toolHashes,
   type UnsealedGolden,
   writeGolden,
 } from '../file/index.ts';
@@ -56,6 +57,7 @@ export class RunRecorder {
     const { model, servers, scrubber } = this;
     const exchanges: UnsealedGolden['provider_responses'][number][] = [];
     for (const exchange of model.exchanges()) exchanges.push(await scrubber.cleanExchange(exchange));
+    const cassette = servers.cassette();
     return {
       format_version: FORMAT_VERSION,
       source: model.isFromProvider ? 'recorded' : 'scripted',
@@ -63,10 +65,10 @@ export class RunRecorder {
         observatory: VERSION,
         sdk: model.sdk,
         models: model.models(),
-        tools: servers.toolHashes(),
+        tools: toolHashes(cassette),
       },
       provider_responses: exchanges,
-      mcp_cassette: await scrubber.cleanLarge(servers.cassette()),
+      mcp_cassette: await scrubber.cleanLarge(cassette),
     };
   }
 }

@@ -1,6 +1,7 @@
 import { ObservatoryError } from '../../base/index.ts';
 import type { JsonObject } from '../../json/index.ts';
 import { type OpenLink, RecordedTimeout, type ServerLink, SessionExpired } from '../../mcp-client/index.ts';
+import { toleranceOf } from '../compare/index.ts';
 import {
   type Golden,
   GoldenMismatchError,
@@ -8,19 +9,20 @@ import {
   type McpConnection,
   Scrubber,
 } from '../file/index.ts';
-import { Entries } from './entries.ts';
+import { Entries, type Found } from './entries.ts';
 
 /** Plays the MCP servers of a golden: their connections in order, each call once. */
 export class CassettePlayer {
   readonly #testName: string;
   readonly #onMiss: (error: GoldenMismatchError) => GoldenMismatchError;
   readonly #connections = new Map<string, McpConnection[]>();
-  readonly #calls = new Entries<McpCall>();
+  readonly #calls: Entries<McpCall>;
   readonly #scrubber = new Scrubber();
 
   constructor(golden: Golden, onMiss: (error: GoldenMismatchError) => GoldenMismatchError) {
     this.#testName = golden.test_name;
     this.#onMiss = onMiss;
+    this.#calls = new Entries('', toleranceOf(golden.comparison.matchers));
     const cassette = golden.mcp_cassette;
     for (const [name, server] of Object.entries(cassette?.servers ?? {})) {
       this.#connections.set(name, [...server.connections]);
@@ -59,6 +61,11 @@ export class CassettePlayer {
    * @throws GoldenMismatchError if the golden has no such call, or no more of them.
    */
   call(server: string, tool: string, args: JsonObject): McpCall {
+    return this.find(server, tool, args).value;
+  }
+
+  /** As {@link call}, with its place in the golden. */
+  find(server: string, tool: string, args: JsonObject): Found<McpCall> {
     const canonical = this.#canonical(server, tool, args);
     const call = this.#calls.take(canonical);
     if (call !== undefined) return call;
@@ -95,7 +102,8 @@ export function playedLink(cassette: CassettePlayer): OpenLink {
       lost: () => lost,
       close: () => Promise.resolve(),
       session: {
-        sdk: connection.sdk,
+        // Of a program it is not known, and nothing of a replay depends on it.
+        sdk: connection.sdk ?? 'v1',
         protocolVersion: connection.protocol_version ?? undefined,
         serverInfo: connection.server_info ?? undefined,
         capabilities: connection.capabilities,

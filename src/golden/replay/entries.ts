@@ -1,4 +1,4 @@
-import { canonicalHash, type Difference, differencesBetween } from '../../json/index.ts';
+import { canonicalHash, type Difference, differencesBetween, type Tolerance } from '../../json/index.ts';
 import { GoldenMismatchError } from '../file/index.ts';
 
 interface Entry<T> {
@@ -6,6 +6,12 @@ interface Entry<T> {
   readonly canonical: unknown;
   readonly value: T;
   used: boolean;
+}
+
+/** A recorded entry that was found, and its place in the file. */
+export interface Found<T> {
+  readonly place: string;
+  readonly value: T;
 }
 
 /** The recorded entry that is closest to a miss. */
@@ -17,8 +23,20 @@ interface Nearest {
 
 /** Recorded entries by the hash of their request. Each is used once; entries with equal requests in recorded order. */
 export class Entries<T> {
+  /** Place of a canonical value in an entry, for matchers and messages. */
+  readonly #inside: string;
+  readonly #tolerance: Tolerance;
   readonly #entries: Entry<T>[] = [];
   readonly #waiting = new Map<string, Entry<T>[]>();
+
+  /**
+   * @param inside place of what an entry is found by in the entry.
+   * @param tolerance for what need not be equal, by its place in the golden.
+   */
+  constructor(inside: string, tolerance: Tolerance) {
+    this.#inside = inside;
+    this.#tolerance = tolerance;
+  }
 
   /**
    * @param place its place in the file, for messages.
@@ -33,12 +51,19 @@ export class Entries<T> {
     else waiting.push(entry);
   }
 
-  /** The next unused entry that is found by a value. */
-  take(canonical: unknown): T | undefined {
-    const entry = this.#waiting.get(canonicalHash(canonical))?.shift();
+  /** The next unused entry that is found by a value; if there is none, the first that differs where it may. */
+  take(canonical: unknown): Found<T> | undefined {
+    const entry =
+      this.#waiting.get(canonicalHash(canonical))?.find(({ used }) => !used) ??
+      this.#entries.find((one) => !one.used && this.#differences(one, canonical).length === 0);
     if (entry === undefined) return undefined;
     entry.used = true;
-    return entry.value;
+    return entry;
+  }
+
+  /** Whether an entry is found by something, used or not. */
+  some(isFound: (value: T) => boolean): boolean {
+    return this.#entries.some(({ value }) => isFound(value));
   }
 
   /** Places of the unused entries. */
@@ -50,27 +75,28 @@ export class Entries<T> {
    * The error for a value that finds no entry.
    * @param what the missing entry, in words.
    * @param noun of the entries.
-   * @param inside place of the differing part in an entry.
    */
-  miss(canonical: unknown, what: string, noun: string, inside = ''): GoldenMismatchError {
+  miss(canonical: unknown, what: string, noun: string): GoldenMismatchError {
     const nearest = this.#nearest(canonical);
     if (nearest === undefined) return new GoldenMismatchError(`${what}: it holds no ${noun}`);
     const { place, used, differences } = nearest;
     const where = used
       ? `every ${noun} is used; the nearest was ${place}`
       : `the nearest is ${place}, which differs at`;
-    return new GoldenMismatchError(
-      `${what}: ${where}`,
-      differences.map((one) => ({ ...one, place: `${place}${inside}.${one.place}` })),
-    );
+    return new GoldenMismatchError(`${what}: ${where}`, differences);
+  }
+
+  #differences({ place, canonical: recorded }: Entry<T>, canonical: unknown): Difference[] {
+    return differencesBetween(recorded, canonical, `${place}${this.#inside}`, this.#tolerance);
   }
 
   /** The entry with the fewest differences, among the unused ones if there are any. */
   #nearest(canonical: unknown): Nearest | undefined {
     const unused = this.#entries.filter((entry) => !entry.used);
     let best: Nearest | undefined;
-    for (const { place, used, canonical: recorded } of unused.length > 0 ? unused : this.#entries) {
-      const differences = differencesBetween(recorded, canonical);
+    for (const entry of unused.length > 0 ? unused : this.#entries) {
+      const { place, used } = entry;
+      const differences = this.#differences(entry, canonical);
       if (best === undefined || differences.length < best.differences.length)
         best = { place, used, differences };
     }

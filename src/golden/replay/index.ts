@@ -1,4 +1,12 @@
-export { type Loopback, openLoopback, type Playback, playGolden } from './playback.ts';
+export type { CassettePlayer } from './cassette-player.ts';
+export {
+  answerFromGolden,
+  type Loopback,
+  openLoopback,
+  type Playback,
+  playGolden,
+  serverOf,
+} from './playback.ts';
 export { canonicalRequest, GoldenPlayer, type PlayerOptions } from './player.ts';
 export {
   type ReplayGoldenOptions,

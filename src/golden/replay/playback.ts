@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ObservatoryError } from '../../base/index.ts';
 import type { Golden } from '../file/index.ts';
@@ -20,11 +20,15 @@ export interface Playback extends AsyncDisposable {
  */
 export async function playGolden(golden: Golden, options: PlayerOptions = {}): Promise<Playback> {
   const player = new GoldenPlayer(golden, options, 'playGolden()');
-  const loopback = await openLoopback((request, response) => answer(player, request, response), refuse);
+  const loopback = await openLoopback(
+    (request, response) => answerFromGolden(player, request, response),
+    refuse,
+  );
   return { ...loopback, baseUrl: `${loopback.url}/v1`, player };
 }
 
-async function answer(
+/** Answers a request of HTTP from a golden. */
+export async function answerFromGolden(
   player: GoldenPlayer,
   { method, path, body }: LoopbackRequest,
   response: ServerResponse,
@@ -73,16 +77,7 @@ export async function openLoopback(
   handle: LoopbackHandler,
   refuse: (response: ServerResponse, error: unknown) => void = refuseAsFault,
 ): Promise<Loopback> {
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { method = 'GET', url: path = '/' } = request;
-    await handle({ method, path, body: await readBody(request) }, response);
-  };
-  const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => {
-      if (response.headersSent) response.destroy();
-      else refuse(response, error);
-    });
-  });
+  const server = serverOf(handle, refuse);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
@@ -97,6 +92,23 @@ export async function openLoopback(
   };
   const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}`, close, [Symbol.asyncDispose]: close };
+}
+
+/** A server that does not listen yet. @param refuse as of {@link openLoopback} */
+export function serverOf(
+  handle: LoopbackHandler,
+  refuse: (response: ServerResponse, error: unknown) => void,
+): Server {
+  const answerOne = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { method = 'GET', url: path = '/' } = request;
+    await handle({ method, path, body: await readBody(request) }, response);
+  };
+  return createServer((request, response) => {
+    answerOne(request, response).catch((error: unknown) => {
+      if (response.headersSent) response.destroy();
+      else refuse(response, error);
+    });
+  });
 }
 
 function refuseAsFault(response: ServerResponse, error: unknown): void {

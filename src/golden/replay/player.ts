@@ -2,6 +2,7 @@ import { checkOptions, checkValue, kinds, type OptionKinds } from '../../base/in
 import { isObject, stringAt } from '../../json/index.ts';
 import { isNotice } from '../../orchestrator/index.ts';
 import { isImageLabel } from '../../wire/index.ts';
+import { toleranceOf } from '../compare/index.ts';
 import {
   A_GOLDEN,
   fromWireResponse,
@@ -12,8 +13,9 @@ import {
   toWireRequest,
   type WireRequest,
 } from '../file/index.ts';
+import { AnswerTurns } from './answer-turns.ts';
 import { CassettePlayer } from './cassette-player.ts';
-import { Entries } from './entries.ts';
+import { Entries, type Found } from './entries.ts';
 
 export interface PlayerOptions {
   /** Whether tools run for real. Requests then match whatever the tools returned. @defaultValue false */
@@ -36,7 +38,8 @@ export class GoldenPlayer {
   readonly #golden: Golden;
   readonly #liveTools: boolean;
   readonly #inOrder: boolean;
-  readonly #exchanges = new Entries<ProviderExchange>();
+  readonly #exchanges: Entries<ProviderExchange>;
+  readonly #turns: AnswerTurns;
   readonly #scrubber = new Scrubber();
   readonly #aborter = new AbortController();
   readonly #cassette: CassettePlayer;
@@ -53,7 +56,9 @@ export class GoldenPlayer {
     this.#golden = golden;
     this.#liveTools = options.liveTools === true;
     this.#inOrder = options.inOrder === true;
-    this.#cassette = new CassettePlayer(golden, (error) => this.#miss(error));
+    this.#exchanges = new Entries('.request', toleranceOf(golden.comparison.matchers));
+    this.#turns = new AnswerTurns(golden);
+    this.#cassette = new CassettePlayer(golden, (error) => this.missed(error));
     for (const [index, exchange] of golden.provider_responses.entries()) {
       this.#exchanges.add(
         `provider_responses[${index}]`,
@@ -66,6 +71,18 @@ export class GoldenPlayer {
   /** The MCP side. */
   get cassette(): CassettePlayer {
     return this.#cassette;
+  }
+
+  /** The order of answers; of goldens that do not hold it, all at once. */
+  get turns(): AnswerTurns {
+    return this.#turns;
+  }
+
+  /** Whether the golden holds a request to a path, whatever its body. */
+  knows(method: string, path: string): boolean {
+    return this.#exchanges.some(
+      ({ request }) => request.method === method && request.path.split('?', 1)[0] === path,
+    );
   }
 
   /** The first miss. */
@@ -83,7 +100,11 @@ export class GoldenPlayer {
     const request = new Request(input, init);
     const wire = toWireRequest(request, await request.text());
     request.signal.throwIfAborted();
-    return fromWireResponse(this.#take(this.#scrubber.clean(wire)).response);
+    const { place, value } = this.#take(this.#scrubber.clean(wire));
+    this.#turns.asked(place, value);
+    // That of a `Request` no longer follows it once the request is collected.
+    const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
+    return await fromWireResponse(value.response, signal, () => this.#turns.turn(value));
   };
 
   /**
@@ -99,7 +120,7 @@ export class GoldenPlayer {
     );
   }
 
-  #take(request: WireRequest): ProviderExchange {
+  #take(request: WireRequest): Found<ProviderExchange> {
     const canonical = this.#canonical(request, this.#taken);
     const exchange = this.#exchanges.take(canonical);
     if (exchange !== undefined) {
@@ -107,7 +128,7 @@ export class GoldenPlayer {
       return exchange;
     }
     const what = `The golden '${this.#golden.test_name}' has no answer to this request to ${request.path}`;
-    throw this.#miss(this.#exchanges.miss(canonical, what, 'exchange', '.request'));
+    throw this.missed(this.#exchanges.miss(canonical, what, 'exchange'));
   }
 
   /** The key by which requests are matched. @param index position among all requests. */
@@ -115,7 +136,8 @@ export class GoldenPlayer {
     return this.#inOrder ? outlineOf(request, index) : canonicalRequest(request, this.#liveTools);
   }
 
-  #miss(error: GoldenMismatchError): GoldenMismatchError {
+  /** The run departed from the golden. */
+  missed(error: GoldenMismatchError): GoldenMismatchError {
     this.#failure ??= error;
     this.#aborter.abort(this.#failure);
     return error;

@@ -1,0 +1,1 @@
+export { recordThisProgram, replayThisProgram } from './this-program.ts';

@@ -1,0 +1,153 @@
+import { basename } from 'node:path';
+import { parseOrKeep } from '../../json/index.ts';
+import { type Golden, GoldenMismatchError, type Reached, Scrubber } from '../file/index.ts';
+import type { GoldenPlayer } from '../replay/index.ts';
+import { PlayedServer } from './played-server.ts';
+import type { SpawnedCommand } from './seams.ts';
+import { type PassedMessage, rpcMessages } from './traffic.ts';
+
+type Over<K extends 'command' | 'url'> = { readonly name: string } & Extract<Reached, Record<K, unknown>>;
+
+/** The MCP servers of a golden, found by how the program reaches them. */
+export class PlayedServers {
+  readonly #player: GoldenPlayer;
+  readonly #scrubber = new Scrubber();
+  readonly #commands: Over<'command'>[] = [];
+  readonly #addresses: Over<'url'>[] = [];
+  /** By the address that the program uses. */
+  readonly #open = new Map<string, { readonly name: string; server: PlayedServer }>();
+
+  constructor(golden: Golden, player: GoldenPlayer) {
+    this.#player = player;
+    for (const [name, { reached }] of Object.entries(golden.mcp_cassette?.servers ?? {})) {
+      if (reached === undefined) continue;
+      if ('url' in reached) this.#addresses.push({ name, ...reached });
+      else this.#commands.push({ name, ...reached });
+    }
+  }
+
+  /** The server of a command; undefined for a process that is none. Paths and programs may have moved. */
+  spawned({ command, args }: SpawnedCommand): PlayedServer | undefined {
+    const asked = this.#scrubber.clean({ command, args: [...args] });
+    const [best] = this.#commands
+      .map((recorded) => ({ name: recorded.name, likeness: likenessOf(recorded, asked) }))
+      .filter(({ likeness }) => likeness > 0)
+      .sort((left, right) => right.likeness - left.likeness);
+    return best === undefined ? undefined : new PlayedServer(this.#player, best.name);
+  }
+
+  /** Whether an address is that of a server, for requests without messages. */
+  has(url: URL): boolean {
+    const address = url.origin + url.pathname;
+    return this.#open.has(address) || this.#addresses.some((recorded) => recorded.url === address);
+  }
+
+  /** The response of a server to messages. @throws GoldenMismatchError for an address that no server has */
+  async answer(url: URL, body: string, signal: AbortSignal | undefined): Promise<Response> {
+    const messages = rpcMessages(parseOrKeep(body)) ?? [];
+    const server = this.#at(url, messages);
+    const asked = messages.filter(({ id, method }) => id !== undefined && method !== undefined);
+    if (asked.length === 0) {
+      for (const message of messages) void server.receive(message, { send: () => {}, die: () => {} });
+      return new Response(null, { status: 202 });
+    }
+    return await answered(server, asked, signal);
+  }
+
+  #at(url: URL, messages: readonly PassedMessage[]): PlayedServer {
+    const address = url.origin + url.pathname;
+    const known = this.#open.get(address);
+    if (known !== undefined) {
+      if (messages.some(({ method }) => method === 'initialize'))
+        known.server = new PlayedServer(this.#player, known.name);
+      return known.server;
+    }
+    const bound = new Set([...this.#open.values()].map(({ name }) => name));
+    const free = this.#addresses.filter(({ name }) => !bound.has(name));
+    // A server of a test has another port each time.
+    const found =
+      free.find((recorded) => recorded.url === address) ??
+      free.find((recorded) => new URL(recorded.url).pathname === url.pathname);
+    if (found === undefined) {
+      const names = this.#addresses.map(({ name, url: at }) => `${name} at ${at}`).join(', ');
+      throw this.#player.missed(
+        new GoldenMismatchError(`The golden has no MCP server at ${address}; it has ${names || 'none'}`),
+      );
+    }
+    const server = new PlayedServer(this.#player, found.name);
+    this.#open.set(address, { name: found.name, server });
+    return server;
+  }
+}
+
+/** The answers to requests: as JSON where one is all there is to say, else as a stream. */
+async function answered(
+  server: PlayedServer,
+  asked: readonly PassedMessage[],
+  signal: AbortSignal | undefined,
+): Promise<Response> {
+  const encoder = new TextEncoder();
+  let stream: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      stream = controller;
+    },
+  });
+  const response = new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+  return await new Promise((resolve, reject) => {
+    let isStream = asked.length > 1;
+    let left = asked.length;
+    const open = (): void => {
+      isStream = true;
+      resolve(response);
+    };
+    if (isStream) open();
+    const close = (end: () => void): void => {
+      left = 0;
+      try {
+        end();
+      } catch {
+        // The client has closed it.
+      }
+    };
+    signal?.addEventListener('abort', () => {
+      reject(signal.reason);
+      close(() => stream?.error(signal.reason));
+    });
+    const carrier = {
+      send: (message: object) => {
+        const isAnswer = 'result' in message || 'error' in message;
+        if (isAnswer && !isStream) {
+          resolve(Response.json(message));
+          return;
+        }
+        open();
+        if (left === 0) return;
+        stream?.enqueue(encoder.encode(`event: message\ndata: ${JSON.stringify(message)}\n\n`));
+        if (isAnswer) left -= 1;
+        if (left === 0) close(() => stream?.close());
+      },
+      die: (cause: string) => {
+        const error = new TypeError('fetch failed', { cause: new Error(cause) });
+        reject(error);
+        close(() => stream?.error(error));
+      },
+    };
+    for (const message of asked) void server.receive(message, carrier);
+  });
+}
+
+/** How alike two commands are: by the program's name, and the share of arguments that one has and the other too. */
+function likenessOf(
+  recorded: Over<'command'>,
+  asked: { readonly command: string; readonly args: readonly string[] },
+): number {
+  if (basename(recorded.command) !== basename(asked.command)) return 0;
+  const count = Math.max(recorded.args.length, asked.args.length);
+  if (count === 0) return 1;
+  const same = recorded.args.filter((arg, index) => arg === asked.args[index]).length;
+  const alike = recorded.args.filter((arg) =>
+    asked.args.some((other) => basename(other) === basename(arg)),
+  ).length;
+  return (same + alike) / (2 * count);
+}

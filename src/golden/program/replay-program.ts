@@ -1,0 +1,142 @@
+import type { ChildProcess } from 'node:child_process';
+import http, { type ClientRequest } from 'node:http';
+import * as streams from 'node:stream';
+import { errorMessage } from '../../base/index.ts';
+import { parseOrKeep } from '../../json/index.ts';
+import { type Golden, GoldenMismatchError, readGolden } from '../file/index.ts';
+import { sentTwice } from '../record/index.ts';
+import { answerFromGolden, GoldenPlayer, serverOf } from '../replay/index.ts';
+import { playedProcess } from './played-process.ts';
+import { PlayedServers } from './played-servers.ts';
+import { say } from './say.ts';
+import { installSeams, type NodeRequest, type Seams, type SpawnedCommand } from './seams.ts';
+import { isModelAddress, isModelRequest, rpcMessages } from './traffic.ts';
+
+/** Options of {@link replayProgram}. */
+export interface ReplayProgramOptions {
+  /** What runs for real; the other side is answered from the golden. */
+  readonly live?: 'tools' | 'model' | undefined;
+}
+
+/**
+ * Answers what this process asks of models and MCP servers from a golden, from now to its end. If it departs from the
+ * golden, the process ends with code 1.
+ * @throws ObservatoryError the errors of `readGolden`.
+ */
+export async function replayProgram(path: string, options: ReplayProgramOptions = {}): Promise<void> {
+  const replay = new ProgramReplay(await readGolden(path), options);
+  installSeams(replay);
+  process.once('exit', () => {
+    if (!replay.finish()) process.exitCode ||= 1;
+  });
+}
+
+class ProgramReplay implements Seams {
+  readonly #player: GoldenPlayer;
+  readonly #servers: PlayedServers;
+  readonly #live: ReplayProgramOptions['live'];
+  /** Answers what the program asks through `http`; it never listens. */
+  readonly #server: http.Server;
+  readonly #request = http.request;
+
+  constructor(golden: Golden, { live }: ReplayProgramOptions) {
+    this.#live = live;
+    this.#player = new GoldenPlayer(golden, { liveTools: live === 'tools' });
+    this.#servers = new PlayedServers(golden, this.#player);
+    this.#player.signal.addEventListener('abort', () => warnOf(this.#player.failure), { once: true });
+    this.#server = serverOf(
+      (request, response) => answerFromGolden(this.#player, request, response),
+      (response, error) => {
+        const { status, body, headers } = refusalOf(error);
+        response.writeHead(status, headers).end(JSON.stringify(body));
+      },
+    );
+  }
+
+  fetch(original: typeof fetch): typeof fetch {
+    return async (input, init) => {
+      const { copy, args } = sentTwice(input, init);
+      const url = new URL(copy.url);
+      const text = await copy.text();
+      const body = parseOrKeep(text);
+      const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
+      if (this.#isOfModel(copy.method, url, body)) {
+        if (this.#live === 'model') return await original(...args);
+        return await this.#player
+          .fetch(url, {
+            method: copy.method,
+            headers: copy.headers,
+            ...bodyOf(copy, text),
+            signal: signal ?? null,
+          })
+          .catch(refused);
+      }
+      if (this.#live === 'tools') return await original(...args);
+      if (copy.method === 'POST' && rpcMessages(body) !== undefined)
+        return await this.#servers.answer(url, text, signal ?? undefined).catch(refused);
+      // A stream of what the server sends by itself, or the end of a session.
+      if (copy.method !== 'POST' && this.#servers.has(url)) return new Response(null, { status: 405 });
+      return await original(...args);
+    };
+  }
+
+  request({ url, options, onResponse }: NodeRequest, original: () => ClientRequest): ClientRequest {
+    // The body is not known yet.
+    if (this.#live === 'model' || !this.#isOfModel(options.method ?? 'GET', url, undefined))
+      return original();
+    const [ours, theirs] = streams.duplexPair();
+    this.#server.emit('connection', theirs);
+    const { agent: _, socketPath: __, ...rest } = options;
+    const played = { ...rest, protocol: 'http:', createConnection: () => ours as never };
+    return this.#request(played, onResponse);
+  }
+
+  spawn(command: SpawnedCommand, original: () => ChildProcess): ChildProcess {
+    const server = this.#live === 'tools' || !command.isPiped ? undefined : this.#servers.spawned(command);
+    return server === undefined ? original() : playedProcess(command, server);
+  }
+
+  /** Tells how the program departed from the golden. @returns whether it did not */
+  finish(): boolean {
+    const { failure, turns } = this.#player;
+    for (const { message } of turns.findings) say(message);
+    if (failure !== undefined) return false;
+    try {
+      if (this.#live !== 'model') this.#player.assertFinished();
+    } catch (error) {
+      warnOf(error);
+      return false;
+    }
+    return turns.findings.length === 0;
+  }
+
+  #isOfModel(method: string, url: URL, body: unknown): boolean {
+    if (body === undefined ? method === 'POST' && isModelAddress(url) : isModelRequest(method, url, body))
+      return true;
+    return this.#player.knows(method, url.pathname);
+  }
+}
+
+function bodyOf({ method }: Request, text: string): { readonly body?: string } {
+  return method === 'GET' || method === 'HEAD' ? {} : { body: text };
+}
+
+function warnOf(error: unknown): void {
+  say(errorMessage(error));
+}
+
+/** A response that no SDK takes for a fault that goes away; a recorded failure is thrown as it was. */
+function refused(error: unknown): Response {
+  if (!(error instanceof GoldenMismatchError)) throw error;
+  const { status, body, headers } = refusalOf(error);
+  return Response.json(body, { status, headers });
+}
+
+function refusalOf(error: unknown) {
+  const message = errorMessage(error);
+  return {
+    status: 400,
+    headers: { 'content-type': 'application/json', 'x-should-retry': 'false' },
+    body: { error: { message, type: 'invalid_request_error', code: 'golden_mismatch', param: null } },
+  };
+}

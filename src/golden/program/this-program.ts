@@ -1,0 +1,42 @@
+/** What `mcp-observatory/record` and `/replay` do, as the environment tells them. */
+import { basename, extname, join } from 'node:path';
+import { isMainThread } from 'node:worker_threads';
+import { nodeProblem, ObservatoryError } from '../../base/index.ts';
+import { recorderOf } from '../file/index.ts';
+import { recordProgram } from './record-program.ts';
+import { replayProgram } from './replay-program.ts';
+import { say } from './say.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Records this process to the golden that `MCP_OBSERVATORY_GOLDEN` names. A program starts even if that fails. */
+export async function recordThisProgram(env: Environment): Promise<void> {
+  const path = pathIn(env);
+  if (!isMainThread) return;
+  const owner = await recorderOf(path);
+  const problem =
+    nodeProblem() ?? (owner === undefined ? undefined : `Process ${owner} is recording to ${path}`);
+  if (problem === undefined) recordProgram(path);
+  else say(`${problem}; this process is not recorded`);
+}
+
+/**
+ * Answers this process from the golden that `MCP_OBSERVATORY_GOLDEN` names, but for what `MCP_OBSERVATORY_LIVE` names.
+ * @throws ObservatoryError `INVALID_OPTION`, and the errors of `readGolden`: without a golden nothing may run
+ */
+export async function replayThisProgram(env: Environment): Promise<void> {
+  const { MCP_OBSERVATORY_LIVE: live } = env;
+  if (live !== undefined && live !== '' && live !== 'tools' && live !== 'model')
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `Expected MCP_OBSERVATORY_LIVE to be tools or model, got ${live}`,
+    );
+  await replayProgram(pathIn(env), { live: live === '' ? undefined : live });
+}
+
+/** By default `goldens/`, the name of the program, `.json`. */
+function pathIn({ MCP_OBSERVATORY_GOLDEN: path }: Environment): string {
+  if (path !== undefined && path !== '') return path;
+  const [, script = 'program'] = process.argv;
+  return join('goldens', `${basename(script, extname(script))}.json`);
+}

@@ -1,0 +1,93 @@
+import { isObject, type JsonObject } from '../../json/index.ts';
+import { apiOfPath, PROVIDERS } from '../../wire/index.ts';
+
+/** The providers' own hosts, where every request counts: files, batches, lists of models. */
+const HOSTS: ReadonlySet<string> = new Set(PROVIDERS.map(({ host }) => host));
+
+/**
+ * Paths of model APIs whose bodies do not tell them: Bedrock names the model in the path, media are sent as forms, and
+ * Gemini's models have many methods.
+ */
+const PATHS: readonly RegExp[] = [
+  /\/model\/[^/]{1,400}\/(?:converse|invoke)(?:-stream|-with-response-stream)?$/,
+  /\/audio\/(?:transcriptions|translations|speech)$/,
+  /\/images\/(?:generations|edits|variations)$/,
+  /\/models\/[^/:]{1,200}:[A-Za-z]{1,60}$/,
+];
+
+/** What a request to a model gives it to work on, by the names that the APIs have for it. */
+const INPUTS = ['messages', 'input', 'contents', 'prompt', 'texts', 'documents'] as const;
+
+/** Whether a request's path is that of a model API, or its host a provider's. */
+export function isModelAddress(url: URL): boolean {
+  return (
+    HOSTS.has(url.host) ||
+    apiOfPath(url.pathname) !== undefined ||
+    PATHS.some((path) => path.test(url.pathname))
+  );
+}
+
+/** Whether a request is one to a model, on whatever host: it is sent to a model API, or its body has the form of one. */
+export function isModelRequest(method: string, url: URL, body: unknown): boolean {
+  if (HOSTS.has(url.host)) return true;
+  if (method !== 'POST') return false;
+  if (isModelAddress(url)) return true;
+  return isObject(body) && typeof body.model === 'string' && INPUTS.some((name) => name in body);
+}
+
+/** A JSON-RPC message of MCP, as a client or a server sends it. */
+export interface PassedMessage extends JsonObject {
+  readonly jsonrpc: '2.0';
+  readonly id?: string | number;
+  readonly method?: string;
+  readonly params?: JsonObject;
+}
+
+/** The messages in the body of an HTTP request, one or a batch; undefined if it is none of MCP's. */
+export function rpcMessages(body: unknown): PassedMessage[] | undefined {
+  const messages = Array.isArray(body) ? body : [body];
+  return messages.length > 0 && messages.every(isRpc) ? messages : undefined;
+}
+
+function isRpc(value: unknown): value is PassedMessage {
+  return isObject(value) && value.jsonrpc === '2.0';
+}
+
+/** A line that a process was sent or wrote; undefined if it is no JSON-RPC. */
+export function rpcLine(line: string): PassedMessage | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isRpc(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a message opens a conversation with an MCP server; other protocols on JSON-RPC number their versions. */
+export function isOpening({ method, params }: PassedMessage): boolean {
+  if (method === 'initialize') return typeof params?.protocolVersion === 'string';
+  return method === 'server/discover' || (isObject(params?._meta) && OPENED in params._meta);
+}
+
+/** In each request of MCP without sessions. */
+const OPENED = 'io.modelcontextprotocol/protocolVersion';
+
+/** Splits what arrives in chunks into lines. */
+export class Lines {
+  #rest = '';
+  readonly #decoder = new TextDecoder();
+  readonly #limit: number;
+
+  /** @param limit characters of a line; what is longer is dropped. */
+  constructor(limit = 64 * 1024 * 1024) {
+    this.#limit = limit;
+  }
+
+  *read(chunk: Uint8Array | string): Generator<string> {
+    const text = typeof chunk === 'string' ? chunk : this.#decoder.decode(chunk, { stream: true });
+    const lines = (this.#rest + text).split('\n');
+    this.#rest = lines.pop() ?? '';
+    if (this.#rest.length > this.#limit) this.#rest = '';
+    for (const line of lines) yield line.replace(/\r$/, '');
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * Programs that know nothing of us, recorded against a stand-in of a provider and real MCP servers, and replayed with
+ * both gone: the same stdout each time, and each departure is named.
+ */
+import assert from 'node:assert/strict';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { readGolden } from '../../src/golden/index.ts';
+import { bundle } from '../support/bundle.ts';
+import { ROOT } from '../support/consumer.ts';
+import { type Plan, PlannedProvider, type Turn } from '../support/planned-provider.ts';
+import { outcomeOf, type ProgramOutcome } from '../support/programs.ts';
+import { random } from '../support/random.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const FIXTURES = join(ROOT, 'test/fixtures/tape');
+const SECRETS = ['planted-mcp-token-1', 'planted-password-22', 'sk-planted-key-123456789'];
+
+let provider: PlannedProvider;
+before(async () => {
+  provider = await PlannedProvider.start();
+});
+after(() => provider?.[Symbol.asyncDispose]());
+
+/** Starts a program under `record` or `replay`; the provider cannot be reached in a replay. */
+function start(
+  way: 'record' | 'replay',
+  golden: string,
+  program: readonly string[],
+  env: Readonly<Record<string, string>>,
+): ChildProcessWithoutNullStreams {
+  const isLive = way === 'record';
+  return spawn(process.execPath, ['--import', join(bundle(), `${way}.js`), ...program], {
+    cwd: FIXTURES,
+    env: {
+      PATH: process.env.PATH ?? '',
+      MCP_OBSERVATORY_GOLDEN: golden,
+      MODEL_URL: isLive ? provider.url : 'http://127.0.0.1:9',
+      KEY: isLive ? SECRETS[2] : 'none',
+      ...env,
+    },
+  });
+}
+
+async function run(...args: Parameters<typeof start>): Promise<ProgramOutcome> {
+  return await outcomeOf(start(...args));
+}
+
+const SERVER = { MCP_SERVER: join(FIXTURES, 'server.mjs') };
+const agent = (...plans: readonly Plan[]) => [join(FIXTURES, 'agent.mjs'), JSON.stringify(plans)];
+
+const PLAN: Plan = {
+  agents: [
+    [
+      {
+        retries: 1,
+        calls: [
+          { tool: 'add', args: { a: 1, b: 2 } },
+          { tool: 'slow', args: { a: 20 } },
+          { tool: 'fail', args: { a: 3 } },
+          { tool: 'missing', args: {} },
+        ],
+      },
+      { text: 'the end of it' },
+    ],
+    [{ ms: 15, calls: [{ tool: 'add', args: { a: 5 } }] }, { text: 'bye now' }],
+    [{ status: 400 }],
+  ],
+  resource: 'note://one',
+};
+
+const textOf = (path: string) => readFile(path, 'utf8').catch(() => '');
+
+async function recorded(program: readonly string[], env: Readonly<Record<string, string>>) {
+  const golden = join(tempDir(), 'run.json');
+  const outcome = await run('record', golden, program, env);
+  assert.deepEqual([outcome.stderr, outcome.code], ['', 0]);
+  return { golden, stdout: outcome.stdout };
+}
+
+/** Records a program, and asserts that replays print the same. @returns the golden's path */
+async function recordAndReplay(
+  program: readonly string[],
+  env: Readonly<Record<string, string>>,
+  times: number,
+): Promise<string> {
+  const { golden, stdout } = await recorded(program, env);
+  for (let time = 0; time < times; time += 1) {
+    const replayed = await run('replay', golden, program, { ...env, MCP_SERVER: '/gone/server.mjs' });
+    assert.deepEqual([replayed.stdout, replayed.stderr, replayed.code], [stdout, '', 0]);
+  }
+  return golden;
+}
+
+test('agents on plain SDKs with a server over stdio replay alike, streamed and not', async () => {
+  const golden = await recordAndReplay(agent(PLAN, { ...PLAN, stream: true }), SERVER, 3);
+  const { provider_responses: exchanges, mcp_cassette: cassette, versions } = await readGolden(golden);
+  assert.equal(versions.sdk?.name, 'openai');
+  const statuses = exchanges.map(({ response }) => response.status).filter((status) => status !== 200);
+  assert.deepEqual(statuses.sort(), [400, 400, 429, 429]);
+  assert.equal(cassette?.calls.length, 12);
+  assert.deepEqual(Object.keys(cassette?.servers ?? {}), ['numbers']);
+});
+
+test('a server over HTTP replays from another address, and no secret is in a golden', async () => {
+  const server = spawn(process.execPath, [SERVER.MCP_SERVER, 'http']);
+  const port = String((await once(server.stdout, 'data'))[0]).trim();
+  const tells = { agents: [[{ calls: [{ tool: 'secret', args: {} }] }, { text: 'told' }]] };
+  const [http, stdio] = await Promise.all([
+    recordAndReplay(agent(PLAN), { MCP_URL: `http://127.0.0.1:${port}/mcp` }, 2),
+    recorded(agent(tells), SERVER),
+  ]).finally(() => server.kill());
+  const moved = await run('replay', http, agent(PLAN), { MCP_URL: 'http://127.0.0.1:9/mcp' });
+  assert.deepEqual([moved.stderr, moved.code], ['', 0]);
+  assert.match(stdio.stdout, /planted-password-22/);
+  for (const text of [http, stdio.golden].map((path) => readFileSync(path, 'utf8')))
+    for (const secret of SECRETS) assert.ok(!text.includes(secret), secret);
+});
+
+const DEPARTURES: readonly (readonly [what: string, change: Partial<Plan>, named: RegExp])[] = [
+  ['prompt', { prompt: 'You are rude.' }, /provider_responses\[0\]\.request\.body\.messages\[0\]\.content/],
+  ['definition', { describe: 'Else' }, /request\.body\.tools\[0\]\.function\.description: expected "Adds"/],
+  ['argument', { dropArgument: 'b' }, /mcp_cassette\.calls\[0\]\.arguments\.b: expected 2, got nothing/],
+  ['order', { reversed: true }, /mcp_cassette\.calls\[0\]: asked after mcp_cassette\.calls\[1\]/],
+];
+
+test('each departure from a golden ends with code 1 and names the field', async () => {
+  const calls = [
+    { tool: 'add', args: { a: 1, b: 2 } },
+    { tool: 'fail', args: { a: 3 } },
+  ];
+  const plan: Plan = { agents: [[{ calls }, { text: 'done' }]], oneByOne: true };
+  const { golden } = await recorded(agent(plan), SERVER);
+  for (const [what, change, named] of DEPARTURES) {
+    const { code, stderr } = await run('replay', golden, agent({ ...plan, ...change }), SERVER);
+    assert.equal(code, 1, `${what}: ${stderr}`);
+    assert.match(stderr, named, what);
+  }
+});
+
+test('generated programs replay without a false mismatch', async () => {
+  for (const seed of [1, 2]) {
+    const plans = Array.from({ length: 15 }, (_, index) => planOf(random(100 * seed + index)));
+    await recordAndReplay(agent(...plans), SERVER, 2);
+  }
+});
+
+test('what a killed program had finished is a golden', async () => {
+  const golden = join(tempDir(), 'killed.json');
+  const hang: Plan = { agents: [[{ calls: [{ tool: 'add', args: { a: 1 } }] }, { ms: 60_000 }]] };
+  const child = start('record', golden, agent(hang), SERVER);
+  const ended = outcomeOf(child);
+  await waitUntil(async () => (await textOf(golden)).includes('"call"'));
+  child.kill('SIGKILL');
+  await ended;
+  const {
+    provider_responses: exchanges,
+    mcp_cassette: cassette,
+    golden_output: output,
+  } = await readGolden(golden);
+  assert.equal(output.success, false);
+  assert.equal(exchanges.length, 1);
+  assert.deepEqual(
+    cassette?.calls.map(({ tool }) => tool),
+    ['add'],
+  );
+});
+
+/** A plan of one to three conversations of up to four turns, with parallel calls, waits, retries and failures. */
+function planOf(below: (limit: number) => number): Plan {
+  const call = () => {
+    const tool = ['add', 'add', 'slow', 'fail', 'missing'][below(5)] as string;
+    return { tool, args: { a: below(12), ...(below(2) === 0 ? { b: below(9) } : {}) } };
+  };
+  const turn = (): Turn => ({
+    ms: below(8),
+    ...(below(5) === 0 ? { retries: 1 } : {}),
+    ...(below(9) === 0 ? { status: 400 } : {}),
+    calls: Array.from({ length: 1 + below(3) }, call),
+  });
+  const agents = Array.from({ length: 1 + below(3) }, (): Turn[] => [
+    ...Array.from({ length: below(4) }, turn),
+    { ms: below(8), text: `the end of ${below(1_000)}` },
+  ]);
+  return { agents, stream: below(2) === 0, ...(below(3) === 0 ? { resource: 'note://one' } : {}) };
+}
