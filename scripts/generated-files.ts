@@ -57,7 +57,7 @@ function fieldsPage(): string {
   return [
     '# Fields',
     '',
-    'The columns of `mcp_traces`, whose types are in `schema/postgres.sql`. A column is read from `observatory.<field>`,',
+    'The columns of `mcp_traces`, whose types are in the numbered files of `schema/`. A column is read from `observatory.<field>`,',
     'else from the first of the attributes named here that is set. Generated from `src/base/fields.ts` by',
     '`npm run generate`; do not edit.',
     '',

@@ -147,11 +147,15 @@ function checkDoors({ path, imports }: SourceFile): string[] {
   });
 }
 
-/** The files that write to the process's own outputs; all others write through what these give them. */
+/**
+ * The files that write to the process's own outputs, or watch what is written there; all others write through what these
+ * give them.
+ */
 const WRITERS: readonly string[] = [
   'base/stderr-diag.ts',
   'cli/main.ts',
   'cli/run-cli.ts',
+  'instrumentation/mcp/wire.ts',
   'setup/register.ts',
   'setup/register-required.ts',
 ];

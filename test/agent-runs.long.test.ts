@@ -166,6 +166,8 @@ describe('coding agents', { skip: noPostgres() }, () => {
         [...new Set(runs.map(({ hasRoot, unpriced }) => [hasRoot, unpriced].join()))],
         ['true,0'],
       );
+      // The tool that failed told the model that there is no such file, and the model answered.
+      assert.deepEqual([...new Set(runs.map(({ status }) => status))], ['ok']);
     });
   }
 

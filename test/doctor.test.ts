@@ -63,10 +63,14 @@ test('an SDK of a version we do not know is a problem, and exit code 1', async (
 });
 
 test('a bundled SDK is found in the entry file', async () => {
-  await withFolder({ 'bundle.js': 'x("OpenAI-Organization")' }, async (folder) => {
-    const { printed } = await doctor(['--folder', folder, 'bundle.js']);
-    assert.match(printed, /BUNDLED: openai is bundled into/);
-  });
+  await withFolder(
+    { 'bundle.js': 'x("OpenAI-Organization", "notifications/roots/list_changed")' },
+    async (folder) => {
+      const { printed } = await doctor(['--folder', folder, 'bundle.js']);
+      assert.match(printed, /BUNDLED: openai is bundled into/);
+      assert.match(printed, /@modelcontextprotocol\/sdk is bundled .* on stdin .* nothing over HTTP/);
+    },
+  );
 });
 
 test('misspelt variables are named', async () => {

@@ -88,7 +88,7 @@ describe('at shutdown', LIMIT, () => {
     const line = warnings.at(-1) ?? '';
     assert.match(
       line,
-      /5000 spans were dropped in all: 4900 because the queue in memory was full; 100 because they could not be stored before the end: .*MCP_OBSERVATORY_SPOOL/,
+      /5000 spans were dropped in all: 4900 because the queue in memory was full; 100 because the program ended first: .*MCP_OBSERVATORY_SPOOL/,
     );
     assert.match(String(error), /5000 spans are neither stored nor on disk, in all: 4900 because/);
   });

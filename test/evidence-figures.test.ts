@@ -40,6 +40,41 @@ const SUPPORTED: readonly (readonly [
     [call('sql_query', {}, 'name,orders,revenue\nBergmann & Co,212,184220.55\nAtelier Nord,98,121004.1')],
   ],
   [
+    'a number of groups with a scale',
+    '未払いの請求書は?',
+    '未払いの請求書は8件、45万2000円です。',
+    [call('list_invoices', {}, { count: 8, total: 452000 })],
+  ],
+  [
+    'a speed in another unit',
+    'How windy is it?',
+    'The wind blows at 19 km/h.',
+    [call('get_weather', {}, { wind_ms: 5.2, gusts_ms: 9.1 })],
+  ],
+  [
+    'an account and a phone number in groups',
+    'My account?',
+    'The IBAN is DE89 3704 0044 0532 0130 00, the phone +1 555 0199.',
+    [call('get_account', {}, { iban: 'DE89370400440532013000', phone: '+15550199' })],
+  ],
+  ['a size', 'Resize it.', 'It is now 960x540.', [call('resize', {}, { width: 960, height: 540 })]],
+  [
+    'an amount with its fee',
+    'Buy 10.',
+    'Bought 10 at 41.37 each, 414.70 including the fee.',
+    [call('place_order', { qty: 10 }, { status: 'filled', price: 41.37, qty: 10, fee: 1 })],
+  ],
+  [
+    'a failure before the success',
+    'Upload it.',
+    'The upload failed twice with a 503, then went through.',
+    [
+      call('upload', { file: 'a.zip' }, { status: 503 }),
+      call('upload', { file: 'a.zip' }, { status: 503 }),
+      call('upload', { file: 'a.zip' }, { status: 201 }),
+    ],
+  ],
+  [
     'a rounded sum',
     'What could we shut down?',
     '**ml-exp** is about $734, **batch-old** about $496. Together they cost roughly **$1,231 per month**.',

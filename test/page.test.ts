@@ -74,6 +74,26 @@ describe('the page', { skip: noPostgres() }, () => {
     assert.equal((await ask(`${page.address}api/runs?since=-1`)).status, 400);
   });
 
+  test('answers are compressed for those who take it, and not sent again to those who have them', async () => {
+    await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
+    const zipped = { 'accept-encoding': 'gzip, br' };
+    for (const path of ['', 'page.js', `api/runs/${RUN}`, 'api/tools']) {
+      const plain = await ask(`${page.address}${path}`, { 'accept-encoding': 'gzip;q=0' });
+      const { headers } = await ask(`${page.address}${path}`, zipped);
+      assert.equal(plain.headers['content-encoding'], undefined);
+      if (plain.body.length > 2000 || path === '') assert.equal(headers['content-encoding'], 'gzip', path);
+      assert.equal(headers.etag, plain.headers.etag);
+      const again = await ask(`${page.address}${path}`, { ...zipped, 'if-none-match': String(headers.etag) });
+      assert.deepEqual([again.status, again.body], [304, '']);
+    }
+    const files = ['', 'page.js', 'page.css'].map(async (path) => {
+      const { headers } = await ask(`${page.address}${path}`, zipped);
+      return Number(headers['content-length']);
+    });
+    const bytes = (await Promise.all(files)).reduce((sum, one) => sum + one, 0);
+    assert.ok(bytes < 60_000, `the first load has ${bytes} bytes`);
+  });
+
   test('lists what has arrived although no page is open', async () => {
     await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
     const exporter = new PostgresSpanExporter({ connection: db });

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { runsCommand } from '../src/cli/runs.ts';
 import { openDatabase, refreshRuns } from '../src/postgres/index.ts';
+import { MIGRATIONS, migrationScript } from '../src/postgres/migrations.ts';
 import {
   explainRun,
   findRun,
@@ -20,12 +21,54 @@ import { type GatedRuns, makeGatedRuns } from './support/gated-runs.ts';
 import { noPostgres, type PostgresServer, startQuietPostgres } from './support/postgres-server.ts';
 import { runCommand } from './support/run-command.ts';
 
-/** The tools that each run calls, and what is said of it. */
+/** The steps of each run, and what is said of it: its status, others that it meets, those of its spans if they differ. */
 const CASES: Readonly<
-  Record<string, { tools: string[]; status: RunStatus; also?: RunStatus[]; sentence: RegExp }>
+  Record<
+    string,
+    { tools: string[]; status: RunStatus; also?: RunStatus[]; spans?: RunStatus[]; sentence: RegExp }
+  >
 > = {
   ok: { tools: ['balance'], status: 'ok', sentence: /^1 tool call, none failed;/ },
   failed: { tools: ['transfer'], status: 'failed', sentence: /^1 tool call, 1 failed \(transfer/ },
+  'failed, and read by a model': {
+    tools: ['chat', 'transfer', 'chat'],
+    status: 'ok',
+    spans: ['failed'],
+    sentence: /^1 tool call, 1 failed \(transfer/,
+  },
+  'failed, and read in vain': {
+    tools: ['chat', 'transfer', 'chat fails'],
+    status: 'failed',
+    sentence: /^1 tool call, 1 failed \(transfer.*; chat failed: no answer/,
+  },
+  'failed after the last answer': {
+    tools: ['chat', 'transfer', 'embeddings'],
+    status: 'failed',
+    sentence: /^1 tool call, 1 failed \(transfer/,
+  },
+  'a model asked again': {
+    tools: ['chat fails', 'chat'],
+    status: 'ok',
+    spans: ['failed'],
+    sentence: /^0 tool calls; chat failed/,
+  },
+  'given up after an answer': {
+    tools: ['transfer', 'chat', 'root fails'],
+    status: 'failed',
+    sentence: /^1 tool call, 1 failed/,
+  },
+  'said to be well': {
+    tools: ['transfer', 'root is ok'],
+    status: 'ok',
+    spans: ['failed'],
+    sentence: /^1 tool call, 1 failed/,
+  },
+  'failed, read, denied': {
+    tools: ['transfer', 'wipe', 'chat'],
+    status: 'denied',
+    spans: ['failed', 'denied'],
+    sentence: /^2 tool calls, 1 failed .*, 1 denied/,
+  },
   denied: {
     tools: ['wipe'],
     status: 'denied',
@@ -77,7 +120,7 @@ describe('the status of a run', { skip: noPostgres() }, () => {
   const api = async (path: string) =>
     (await answerApi({ db, goldens: '' }, path, new URLSearchParams())) as Record<string, never>;
 
-  for (const [name, { status, also = [], sentence }] of Object.entries(CASES)) {
+  for (const [name, { status, also = [], spans = [status, ...also], sentence }] of Object.entries(CASES)) {
     test(`${name}: list, filter, page, sentence, /mcp and command line agree`, async () => {
       const id = ids[name] ?? assert.fail();
       const row = (await findRun(db, id)) ?? assert.fail();
@@ -110,7 +153,7 @@ describe('the status of a run', { skip: noPostgres() }, () => {
       );
       const tree = await runs('show', id);
       const marks = tree.split('\n').flatMap((text) => / ms {2}(\w+)$/.exec(text)?.[1] ?? []);
-      const ended = [status, ...also].filter((word) => word !== 'ok' && word !== 'running');
+      const ended = spans.filter((word) => word !== 'ok' && word !== 'running');
       assert.deepEqual([...new Set(marks)].sort(), ended.sort());
       const said = sentenceText(explainRun(await readRunSpans(db, row)));
       assert.match(said, sentence);
@@ -137,6 +180,28 @@ describe('the status of a run', { skip: noPostgres() }, () => {
       [failed, held],
       [all.filter((run) => run.status === 'failed').length, all.filter((run) => run.held > 0).length],
     );
+  });
+
+  test('runs counted before this definition are counted by it once the schema is updated', async () => {
+    const older = await openDatabase({ url: await server.createDatabase() });
+    try {
+      const [before, since] = [MIGRATIONS.slice(0, 10), MIGRATIONS.slice(10)];
+      await older.query(migrationScript(before));
+      const steps = { read: ['transfer', 'chat'], unread: ['chat', 'transfer'] };
+      const made = await makeGatedRuns(older, steps);
+      await refreshRuns(older);
+      const failed = async () =>
+        (await older.query('SELECT trace_id FROM mcp_runs WHERE is_failed ORDER BY started_at')).rows.map(
+          (row) => String(row.trace_id).replaceAll('-', ''),
+        );
+      assert.deepEqual(await failed(), [made.read, made.unread]);
+      await older.query(migrationScript(since));
+      assert.deepEqual(await failed(), [made.unread]);
+      const { rows } = await older.query('SELECT sum(failed)::int AS failed FROM mcp_runs_hourly');
+      assert.equal(rows[0]?.failed, 1);
+    } finally {
+      await older.close();
+    }
   });
 
   test('a run whose root never came is not running for ever', async () => {

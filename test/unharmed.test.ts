@@ -81,7 +81,7 @@ test('the end of stdin does not keep a program for longer than its end may take'
   const { code, stderr } = await run('process.stdin.resume();', receiver, true, short);
   assert.equal(code, 0);
   // A flush that had gone on would have told of its own limit.
-  assert.match(stderr, /^[^\n]*1 span was dropped because they could not be stored before the end[^\n]*\n$/);
+  assert.match(stderr, /^[^\n]*1 span was dropped because the program ended first[^\n]*\n$/);
 });
 
 test('an export that is not answered does not keep a program that has started its own SDK', async () => {

@@ -155,7 +155,7 @@ export class SafeKeeping {
       if (rest.length === 0) return;
       if (this.isGivingUp || this.#absence !== undefined) {
         this.counters.waiting -= rest.length;
-        this.loseAtExit(rest.length, 'they could not be stored before the end');
+        this.loseAtExit(rest.length, 'the program ended first');
         return;
       }
       const isClosing = this.#closing.signal.aborted;

@@ -8,6 +8,7 @@ export { ObservatoryError, type ObservatoryErrorCode } from '../base/index.ts';
 export { type JsonObject, redactText } from '../json/index.ts';
 export type { ServerEntry, ServerRequestGuard, ServerRequestHandlers } from '../mcp-client/index.ts';
 export {
+  type AskedCall,
   type AskOptions,
   type AskResult,
   type AuditHead,
@@ -35,11 +36,13 @@ export {
   type GateCall,
   type GateClientOptions,
   type GateFinding,
+  type GateToolsOptions,
   type GroundedSummary,
   type GuardedCallOptions,
   type GuardedResult,
   gateClient,
   gateOf,
+  gateTools,
   guardedCall,
   type OutputVerdict,
   PinStore,
@@ -70,8 +73,12 @@ export {
   scanText,
   serverRequestGuard,
   summaryMessages,
+  type ToolApprovalOptions,
+  type ToolApprovalRequest,
+  type ToolApprovalStatus,
   type ToolDefinition,
   type ToolsByServer,
   type TraceReplay,
+  toolApproval,
   verifyAudit,
 } from '../policy/index.ts';

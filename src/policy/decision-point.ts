@@ -3,7 +3,7 @@
  * looser: what the built-in rules deny stays denied.
  */
 import type { JsonObject } from '../json/index.ts';
-import { type Decision, type DecisionKind, revise } from './decision.ts';
+import { type Decision, type DecisionKind, refused, revise } from './decision.ts';
 import type { RequestMethod } from './requests.ts';
 
 export interface PolicyRequest {
@@ -33,7 +33,7 @@ export interface PolicyDecisionPoint {
 export const DECISION_TIMEOUT_MS = 1_000;
 
 /** Asks a decision point; undefined when it failed. */
-export async function askDecisionPoint(
+async function askDecisionPoint(
   point: PolicyDecisionPoint,
   request: PolicyRequest,
   timeoutMs: number = DECISION_TIMEOUT_MS,
@@ -58,7 +58,7 @@ export async function askDecisionPoint(
 }
 
 /** The decision after a decision point has answered. @param answer undefined when the decision point failed. */
-export function applyAnswer(decision: Decision, answer: PolicyAnswer | undefined): Decision {
+function applyAnswer(decision: Decision, answer: PolicyAnswer | undefined): Decision {
   if (answer === undefined) {
     return revise(decision, 'deny', 'decision_point_failed', 'The decision point did not answer');
   }
@@ -71,4 +71,25 @@ export function applyAnswer(decision: Decision, answer: PolicyAnswer | undefined
     return revise(decision, 'require_approval', 'approval_required', message, answer.ruleIds);
   }
   return decision;
+}
+
+/**
+ * The decision about a call after its decision point was asked. Policy and definition may change meanwhile: what is in
+ * force then decides.
+ * @param now decides by the rules again, and gives the hash of the tool's definition, as they are now.
+ */
+export async function consultPoint(
+  point: PolicyDecisionPoint,
+  call: Omit<PolicyRequest, 'caller' | 'toolHash'> & { readonly caller?: string | undefined },
+  decision: Decision,
+  now: { evaluate(): Decision; toolHash(): string },
+): Promise<Decision> {
+  const { caller = '', server, tool, method, args, userRequest } = call;
+  const toolHash = decision.toolHash ?? '';
+  const answer = await askDecisionPoint(point, { caller, server, tool, method, args, toolHash, userRequest });
+  const current = now.evaluate();
+  const decided = current.decision === 'deny' ? current : applyAnswer(current, answer);
+  const isDenied = decided.decision === 'deny' && decided.enforcement === 'enforced';
+  if (isDenied || method !== undefined || now.toolHash() === toolHash) return decided;
+  return refused(decided, 'tool_changed', 'The definition changed while it was decided');
 }

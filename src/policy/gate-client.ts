@@ -11,7 +11,7 @@ import {
   oneOf,
   required,
 } from '../base/index.ts';
-import { checkJsonValue, FILE_LIMITS, type JsonObject, objectOf, StrictJsonError } from '../json/index.ts';
+import { objectOf } from '../json/index.ts';
 import {
   boundTransport,
   LIST_KINDS,
@@ -24,6 +24,7 @@ import {
   type ToolListLimits,
 } from '../mcp-client/index.ts';
 import type { AuditRun } from './audit/index.ts';
+import { type CallArguments, copyArguments } from './call-arguments.ts';
 import { gatedMember, guardHandlers } from './client-requests.ts';
 import { sessionOf } from './evaluate.ts';
 import type { PolicyGate } from './gate.ts';
@@ -183,11 +184,7 @@ function callOf(
   return client.callTool(params, { ...objectOf(rest[0]), toolDefinition: { name, inputSchema } } as never);
 }
 
-/** Arguments beyond these are not even copied; a policy allows less. */
-const COPY_LIMITS = { ...FILE_LIMITS, maxValues: 50_000 };
-
-/** @returns the arguments as they are now, or `isUnsafe` and the caller's own object, which the gate denies. */
-function readParams(params: unknown): { name: string; args: JsonObject; isUnsafe: boolean } {
+function readParams(params: unknown): { name: string } & CallArguments {
   const { name, arguments: given = {} } = objectOf(params);
   if (typeof name !== 'string') {
     throw new ObservatoryError(
@@ -195,22 +192,7 @@ function readParams(params: unknown): { name: string; args: JsonObject; isUnsafe
       "'callTool' takes {name, arguments}, with a name that is a string",
     );
   }
-  if (isTooLarge(given)) return { name, args: given as JsonObject, isUnsafe: true };
-  try {
-    // A snapshot: what is checked is what is sent, whatever the caller does to its object meanwhile.
-    return { name, args: structuredClone(given) as JsonObject, isUnsafe: false };
-  } catch (cause) {
-    throw new ObservatoryError('INVALID_INPUT', "The arguments of 'callTool' are not JSON", { cause });
-  }
-}
-
-function isTooLarge(args: unknown): boolean {
-  try {
-    checkJsonValue(args, COPY_LIMITS);
-    return false;
-  } catch (cause) {
-    return cause instanceof StrictJsonError && /^too_/.test(cause.problem);
-  }
+  return { name, ...copyArguments(given, "'callTool'") };
 }
 
 /**

@@ -42,6 +42,8 @@ export interface GateCall {
   readonly promptTemplateId?: string | undefined;
   /** A token from {@link PolicyGate.approve}. */
   readonly approvalToken?: string | undefined;
+  /** A person was asked about this exact call and said no: if it needs approval, it is denied. @defaultValue false */
+  readonly isRejected?: boolean | undefined;
 }
 
 /** Durable approvals of a gate. */

@@ -15,13 +15,13 @@ import type { ToolDefinition } from '../mcp-client/index.ts';
 import { BarredTools } from './barred-tools.ts';
 import { Budgets } from './budgets.ts';
 import { type CatalogTool, ToolCatalog } from './catalog.ts';
-import { type Decision, refused, revise, withoutRecord } from './decision.ts';
-import { applyAnswer, askDecisionPoint } from './decision-point.ts';
+import { type Decision, revise, withoutRecord } from './decision.ts';
+import { consultPoint } from './decision-point.ts';
 import { evaluateCall } from './evaluate.ts';
 import { checkSummary, type Echo, type SummaryVerdict } from './evidence/index.ts';
 import { findingsOf, type GateFinding } from './findings.ts';
 import { checked, type DecisionRecorder, type GateCall, type PolicyGateOptions } from './gate-types.ts';
-import { decideHeldCall, isHeld, toBinding } from './held-call.ts';
+import { applyPersonsAnswer, decideHeldCall, isHeld, toBinding } from './held-call.ts';
 import { checkInput, type InputVerdict } from './input-policy.ts';
 import { judgeOutput, type OutputVerdict } from './output.ts';
 import { type OutputContract, OutputContracts } from './output-contract.ts';
@@ -77,6 +77,11 @@ export class PolicyGate {
   /** Why the policy cannot be used, or why its last change could not; undefined when all is well. */
   get problem(): ObservatoryError | undefined {
     return this.#source.problem;
+  }
+
+  /** Whether people are asked through a queue. */
+  get hasQueue(): boolean {
+    return this.#options.approvals !== undefined;
   }
 
   /** SHA-256 of the policy in force; null while there is none and everything is denied. */
@@ -229,38 +234,8 @@ export class PolicyGate {
   async authorize(call: GateCall, record?: DecisionRecorder): Promise<Decision> {
     if (call.method === undefined) await this.#catalog.prepare(call.server, call.tool);
     const started = performance.now();
-    let decision = this.evaluate(call);
-    const point = this.#options.decisionPoint;
-    if (point !== undefined && decision.decision !== 'deny') {
-      const { caller = '', server, tool, method, args, userRequest } = call;
-      const toolHash = decision.toolHash ?? '';
-      const answer = await askDecisionPoint(point, {
-        caller,
-        server,
-        tool,
-        method,
-        args,
-        toolHash,
-        userRequest,
-      });
-      // Policy and definition may have changed meanwhile. What is in force now decides; there is no await from here on.
-      const current = this.evaluate(call);
-      decision = current.decision === 'deny' ? current : applyAnswer(current, answer);
-      const isDenied = decision.decision === 'deny' && decision.enforcement === 'enforced';
-      if (!isDenied && method === undefined && (this.#catalog.find(server, tool)?.hash ?? '') !== toolHash)
-        decision = refused(decision, 'tool_changed', 'The definition changed while it was decided');
-    }
-    if (decision.decision === 'require_approval' && call.approvalToken !== undefined) {
-      const isApproved = this.#approvals.redeem(call.approvalToken, toBinding(call, decision));
-      decision = isApproved
-        ? revise(decision, 'allow', 'approved', 'A human approved this exact call')
-        : revise(
-            decision,
-            'deny',
-            'approval_invalid',
-            'The approval is unknown, used, expired or for another call',
-          );
-    }
+    let decision = await this.#consult(call);
+    decision = applyPersonsAnswer(call, decision, this.#approvals);
     const { approvals } = this.#options;
     if (approvals !== undefined && isHeld(call, decision)) {
       decision = await decideHeldCall(approvals, call, decision, this.#approvalLimits(), () =>
@@ -274,7 +249,7 @@ export class PolicyGate {
     }
     if (decision.decision === 'deny') this.#barred.tell(this.#catalog.find(call.server, call.tool, false));
     this.#report();
-    // No await from here to the call: the definition that was decided about is the one that is called.
+    // No await from here to the call: what was decided about is what is called.
     decision = { ...decision, latencyUs: (performance.now() - started) * 1_000 };
     try {
       record?.(decision);
@@ -284,6 +259,25 @@ export class PolicyGate {
     }
     countDecision(decision, call.server, call.tool);
     return decision;
+  }
+
+  async #consult(call: GateCall): Promise<Decision> {
+    const decision = this.evaluate(call);
+    const point = this.#options.decisionPoint;
+    if (point === undefined || decision.decision === 'deny') return decision;
+    return await consultPoint(point, call, decision, {
+      evaluate: () => this.evaluate(call),
+      toolHash: () => this.#catalog.find(call.server, call.tool)?.hash ?? '',
+    });
+  }
+
+  /**
+   * What {@link authorize} would decide before a person is asked and the budgets are taken. Uses nothing up and records
+   * nothing: for those who have to know whether a person is needed before the call is made.
+   */
+  async preview(call: GateCall): Promise<Decision> {
+    if (call.method === undefined) await this.#catalog.prepare(call.server, call.tool);
+    return await this.#consult(call);
   }
 
   #approvalLimits(): ApprovalLimits {

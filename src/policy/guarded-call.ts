@@ -134,6 +134,22 @@ export async function guardedCall(
   });
 }
 
+/**
+ * Decides and records a call that somebody else makes, whose result does not come through here.
+ * @returns the decision if the call must not be made; undefined when it may.
+ * @throws ObservatoryError `AUDIT_UNAVAILABLE` when it could not be recorded; it must then not be made.
+ */
+export async function guardedDecision(
+  call: GateCall,
+  options: GuardedCallOptions,
+): Promise<Decision | undefined> {
+  return inGateSpan(`policy_gate ${call.tool.slice(0, MAX_NAME)}`, async (span) => {
+    span.setAttribute('observatory.mcp_server', call.server.slice(0, MAX_NAME));
+    const { decision } = await decide(call, options, span);
+    return isBlocked(decision) ? decision : undefined;
+  });
+}
+
 async function judge(
   call: GateCall,
   raw: unknown,

@@ -5,6 +5,7 @@ import {
   type ApprovalLimits,
   type ApprovalRequest,
   type ApprovalScope,
+  type Approvals,
   fingerprintOf,
   subjectOf,
 } from '../approvals/index.ts';
@@ -30,6 +31,17 @@ export function toBinding(call: GateCall, decision: Decision): ApprovalBinding {
 /** Whether a person is asked about a call through the queue of approvals. */
 export function isHeld(call: GateCall, { decision, enforcement }: Decision): boolean {
   return call.approvalToken === undefined && decision === 'require_approval' && enforcement === 'enforced';
+}
+
+/** The decision about a held call that comes with the answer of a person: an approval, which is used up, or a no. */
+export function applyPersonsAnswer(call: GateCall, held: Decision, approvals: Approvals): Decision {
+  if (held.decision !== 'require_approval') return held;
+  if (call.isRejected === true)
+    return revise(held, 'deny', 'approval_rejected', 'A person rejected this exact call');
+  if (call.approvalToken === undefined) return held;
+  return approvals.redeem(call.approvalToken, toBinding(call, held))
+    ? revise(held, 'allow', 'approved', 'A human approved this exact call')
+    : revise(held, 'deny', 'approval_invalid', 'The approval is unknown, used, expired or for another call');
 }
 
 /** What an approval that goes further than one call says of itself. */

@@ -4,6 +4,15 @@
  */
 export type { ToolDefinition } from '../mcp-client/index.ts';
 export {
+  type AskedCall,
+  type GateToolsOptions,
+  gateTools,
+  type ToolApprovalOptions,
+  type ToolApprovalRequest,
+  type ToolApprovalStatus,
+  toolApproval,
+} from './adapters/index.ts';
+export {
   type AuditHead,
   AuditLog,
   type AuditOption,

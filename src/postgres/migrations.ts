@@ -20,6 +20,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 8, name: '008_review_functions' },
   { id: 9, name: '009_counted_once' },
   { id: 10, name: '010_usage' },
+  { id: 11, name: '011_failed_runs' },
   { id: 12, name: '012_settled_alike' },
 ];
 

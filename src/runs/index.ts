@@ -51,6 +51,7 @@ export {
   readWaiting,
   runMetrics,
   type Said,
+  type SentSpan,
   type SessionGroup,
   type SessionList,
   type ShapePart,
@@ -62,5 +63,7 @@ export {
   type WaitingDetail,
   type WaitingLists,
   type WaitingRow,
+  withNulls,
+  withoutNulls,
 } from './store/index.ts';
 export { formatCount, formatDuration, formatUsd } from './units.ts';

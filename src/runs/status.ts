@@ -9,7 +9,11 @@
  */
 export type SpanStatus = 'ok' | 'failed' | 'denied' | 'withheld' | 'held';
 
-/** How a run ended: as the weightiest of its spans, or not at all. */
+/**
+ * How a run ended: as the weightiest of its spans, or not at all. A call that failed is a result like any other to the model
+ * that reads it: the run has failed only if its root span did, or if no model answered after what failed, or the answer claims
+ * that it went well.
+ */
 export type RunStatus = SpanStatus | 'running';
 
 /** The status of a row of `mcp_traces`, in SQL. */

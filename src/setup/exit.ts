@@ -1,5 +1,5 @@
 import { diag } from '@opentelemetry/api';
-import { errorMessage, isDoneWithin, ObservatoryError } from '../base/index.ts';
+import { errorMessage, isDoneWithin, ObservatoryError, onStdinUse } from '../base/index.ts';
 
 /** How long a program waits at its end for its last spans. */
 const EXIT_MS = 1000;
@@ -69,14 +69,17 @@ export function flushOnExit(target: Flushable, deadline: () => number): ExitHand
   // Before the processors, which drop unsent spans at exit.
   process.prependListener('exit', onExit);
   // Listening for 'end' neither starts reading nor keeps the process alive, so a server's stdin is not affected.
-  const { stdin } = process;
-  stdin.on('end', onStdinEnd);
+  let stdin: NodeJS.ReadStream | undefined;
+  const endWait = onStdinUse((opened) => {
+    stdin = opened.on('end', onStdinEnd);
+  });
 
   const removeWaiting = () => {
     process.removeListener('SIGTERM', onSignal);
     process.removeListener('SIGINT', onSignal);
     removeNaturalEnd();
-    stdin.removeListener('end', onStdinEnd);
+    endWait();
+    stdin?.removeListener('end', onStdinEnd);
   };
   return { removeWaiting, removeLast };
 }

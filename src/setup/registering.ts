@@ -1,8 +1,8 @@
 /** The work of `mcp-observatory/register`, loaded by it unless it is disabled. */
 import { diag, type MeterProvider, type TracerProvider } from '@opentelemetry/api';
 import type { Instrumentation } from '@opentelemetry/instrumentation';
-import { runningProvider, useStderrDiag } from '../base/index.ts';
-import { getObservatoryInstrumentations, openCalls } from '../instrumentation/index.ts';
+import { ObservatoryError, runningProvider, useStderrDiag } from '../base/index.ts';
+import { getObservatoryInstrumentations, McpInstrumentation, openCalls } from '../instrumentation/index.ts';
 import {
   giveWay,
   installModuleHooks,
@@ -36,13 +36,14 @@ export async function registerNow(): Promise<void> {
     keepRequireHook(instrumentations);
     if (isBun) await patchInstalled(instrumentations, process.cwd());
     sdks.use(instrumentations);
+    if (!isBun) for (const one of instrumentations) if (one instanceof McpInstrumentation) one.watchWire();
     process.once('beforeExit', () => {
       openCalls.abandonAll();
       reportHooks();
     });
   } catch (error) {
     // An application must start even if its telemetry fails.
-    diag.error('mcp-observatory: could not start; the application runs without telemetry', error);
+    tellFailure('start; the application runs without telemetry', error);
   }
 }
 
@@ -115,10 +116,7 @@ async function startSdk(): Promise<Ours | undefined> {
     });
     return standby && { observatory, standby };
   } catch (error) {
-    diag.error(
-      'mcp-observatory: could not start an OpenTelemetry SDK; nothing is exported without one',
-      error,
-    );
+    tellFailure('start an OpenTelemetry SDK; nothing is exported without one', error);
     return undefined;
   }
 }
@@ -133,7 +131,13 @@ async function quietly<T>(what: string, work: Promise<T> | undefined): Promise<T
   try {
     return await work;
   } catch (error) {
-    diag.error(`mcp-observatory: could not ${what}`, error);
+    tellFailure(what, error);
     return undefined;
   }
+}
+
+/** An error of this package says what to do in its message; any other is shown with its stack. */
+function tellFailure(what: string, error: unknown): void {
+  if (error instanceof ObservatoryError) diag.error(`mcp-observatory: could not ${what}: ${error.message}`);
+  else diag.error(`mcp-observatory: could not ${what}`, error);
 }

@@ -1,7 +1,9 @@
 /** The AI SDK with its own MCP client, in both major versions, in applications made by this test. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { needsData } from '../support/data.ts';
 import { FreshApps, node24 } from '../support/fresh-app.ts';
+import { assertHolds, assertSameDecisions } from '../support/gate-doors.ts';
 import { assertNoContent, assertOneRun, assertSums, isModelCall } from '../support/one-run.ts';
 
 const COMMON = ['zod@4', '@modelcontextprotocol/sdk@1'];
@@ -77,4 +79,22 @@ for (const { major, packages, isNewest } of VERSIONS) {
       assert.equal(spans.filter(({ status }) => status.code === 'ERROR').length, red);
     });
   }
+}
+
+/** The doors of each version that decide, and those that hold a call for a person. */
+const DOORS: Readonly<Record<number, readonly [deciding: readonly string[], holding: readonly string[]]>> = {
+  6: [['ai-6'], ['ai-6']],
+  7: [
+    ['ai-7', 'ai-7-approval', 'plain'],
+    ['ai-7', 'ai-7-approval', 'ai-7-both'],
+  ],
+};
+
+for (const { major, packages } of VERSIONS) {
+  test(`AI SDK ${major}: gated tools get the decisions of the gate`, needsData('policy'), async () => {
+    const folder = await installed(major, packages);
+    const [deciding = [], holding = []] = DOORS[major] ?? [];
+    await assertSameDecisions(apps, folder, deciding);
+    for (const door of holding) await assertHolds(apps, folder, door);
+  });
 }

@@ -1,7 +1,9 @@
 /** LangChain and LangGraph, in applications made by this test. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { needsData } from '../support/data.ts';
 import { FreshApps, node24 } from '../support/fresh-app.ts';
+import { assertSameDecisions } from '../support/gate-doors.ts';
 import { assertNoContent, assertOneRun, assertStored, assertSums } from '../support/one-run.ts';
 
 const PACKAGES = [
@@ -56,4 +58,8 @@ test('a chain in CommonJS is one trace, with what its functions call themselves'
     'chat gpt-4o',
     'invoke_workflow RunnableSequence',
   ]);
+});
+
+test('LangGraph: gated tools get the decisions of the gate', needsData('policy'), async () => {
+  await assertSameDecisions(apps, folder, ['langgraph']);
 });

@@ -1,7 +1,9 @@
 /** Mastra, in an application made by this test. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { needsData } from '../support/data.ts';
 import { FreshApps } from '../support/fresh-app.ts';
+import { assertSameDecisions } from '../support/gate-doors.ts';
 import { assertNoContent, assertOneRun, assertSums, isModelCall } from '../support/one-run.ts';
 import type { CollectedSpan } from '../support/otlp-collector.ts';
 
@@ -114,4 +116,8 @@ test('Mastra: the agents of a workflow are in its trace', async () => {
   assert.equal(agent?.name, 'invoke_agent inner');
   const flow = parentOf(agent, spans);
   assert.deepEqual([flow?.name, flow?.parentSpanId], ['invoke_workflow flow', '']);
+});
+
+test('Mastra: gated tools get the decisions of the gate', needsData('policy'), async () => {
+  await assertSameDecisions(apps, folder, ['mastra']);
 });

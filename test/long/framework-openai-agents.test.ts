@@ -1,7 +1,9 @@
 /** The OpenAI Agents SDK, in an application made by this test. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { needsData } from '../support/data.ts';
 import { FreshApps } from '../support/fresh-app.ts';
+import { assertHolds, assertSameDecisions } from '../support/gate-doors.ts';
 import { assertNoContent, assertOneRun, assertStored } from '../support/one-run.ts';
 
 let apps: FreshApps;
@@ -33,3 +35,8 @@ for (const API of ['responses', 'chat']) {
     });
   }
 }
+
+test('OpenAI Agents SDK: gated tools get the decisions of the gate', needsData('policy'), async () => {
+  await assertSameDecisions(apps, folder, ['agents']);
+  await assertHolds(apps, folder, 'agents');
+});

@@ -4,7 +4,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import * as protocol from '@modelcontextprotocol/sdk/shared/protocol.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { context, type Span, trace } from '@opentelemetry/api';
+import { context, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
 import { PostgresReviewQueue } from '../../src/approvals/index.ts';
 import { McpInstrumentation } from '../../src/instrumentation/mcp/index.ts';
 import { gateClient, PolicyGate } from '../../src/policy/index.ts';
@@ -33,12 +33,23 @@ const TOOLS: Readonly<Record<string, object>> = {
   wipe: { content: [{ type: 'text', text: 'gone' }] },
 };
 
+function takeStep(step: string, tracer: Tracer, root: Span): void {
+  const [what, how] = step.split(' ');
+  const operation = what ?? step;
+  const attributes = { 'gen_ai.operation.name': operation, 'gen_ai.usage.input_tokens': 9 };
+  const span = what === 'root' ? root : tracer.startSpan(operation, { attributes });
+  if (how === 'fails') span.setStatus({ code: SpanStatusCode.ERROR, message: 'no answer' });
+  if (how === 'is') span.setStatus({ code: SpanStatusCode.OK });
+  if (span !== root) span.end();
+}
+
 /** Trace ids of the runs, by the names given to them. */
 export type GatedRuns = Readonly<Record<string, string>>;
 
 /**
- * Makes a run for each entry: a span around calls of these tools through the gate, one after the other. One whose name
- * begins with `running` is stored without its root span.
+ * Makes a run for each entry: a span around calls of these tools through the gate, one after the other. Other steps: a model
+ * that answers (`chat`), one that does not (`chat fails`), vectors (`embeddings`), and how the root ends (`root fails`,
+ * `root is ok`). A run whose name begins with `running` is stored without its root span.
  */
 export async function makeGatedRuns(
   db: Queryable,
@@ -74,7 +85,10 @@ export async function makeGatedRuns(
       ids[name] = root.spanContext().traceId;
       roots.set(name, root);
       await context.with(trace.setSpan(context.active(), root), async () => {
-        for (const tool of tools) await gated.callTool({ name: tool, arguments: {} }).catch(() => undefined);
+        for (const step of tools) {
+          if (step in TOOLS) await gated.callTool({ name: step, arguments: {} }).catch(() => undefined);
+          else takeStep(step, tracer, root);
+        }
       });
       root.end();
     }

@@ -61,13 +61,16 @@ const DONE_IN_CJK = /已(?!经?无)|了(?=[。，,！!\s]|$)|完成|しました
 const OWN_IN_CJK = /我(?:已|刚|剛|帮|幫|替)|(?:帮|幫|为|為|替)(?:您|你)|ました/u;
 const ENGLISH: ReadonlySet<string> = new Set('the your you is has been and to of for i was are'.split(' '));
 const MAX_LIST = 8;
+const MAX_CLAIMS = 64;
 
 /** What the statements claim, all that is no question, plan, request or label. */
 export function actClaimsOf(statements: readonly Sentence[]): readonly ActClaim[] {
+  let left = MAX_CLAIMS;
   return statements.flatMap((statement, index) => {
-    if (statement.kind !== 'claim' || TALK.has(statement)) return [];
+    if (statement.kind !== 'claim' || left <= 0 || TALK.has(statement)) return [];
     const claim = actClaimIn(statement);
     if (claim === undefined) return [];
+    left--;
     const opens = /:\s*$/.test(statement.text);
     const items = opens ? statements.slice(index + 1, index + MAX_LIST).filter(({ isItem }) => isItem) : [];
     return [{ ...claim, ids: new Set([statement, ...items].flatMap(({ text }) => [...idsIn(text)])) }];

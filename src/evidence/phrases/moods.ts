@@ -2,7 +2,7 @@ import { Phrases } from './phrases.ts';
 
 /** Words that make a plan, a wish, a condition or a rule of what follows in their clause. */
 export const HEDGES = new Phrases({
-  en: "will, would, could, may, might, shall, should, can, i'll, we'll, you'll, they'll, it'll, let's, what, please, once, if, when, after, before, unless, until, must, being, whether, as soon as, you said, you mentioned, you want, you wanted, you told, you stated, going to, let me, to proceed, order to, need to, needs to, want to, would like, try to, about to, has to, have to, like to, to hear, hear that, hear you, sorry that, understand that, understand you, sounds like, provided that, provided you, long as, assuming, make sure, making sure, sure that, to be, to have, i'd, you'd, shouldn't",
+  en: "will, would, could, may, might, shall, should, can, i'll, we'll, you'll, they'll, it'll, let's, what, please, once, if, when, where, after, before, unless, until, must, being, whether, as soon as, you said, you mentioned, you want, you wanted, you told, you stated, going to, let me, to proceed, order to, need to, needs to, want to, would like, try to, about to, has to, have to, like to, to hear, hear that, hear you, sorry that, understand that, understand you, sounds like, provided that, provided you, long as, assuming, make sure, making sure, sure that, to be, to have, i'd, you'd, shouldn't",
   de: 'wird, werden, würde, kann, könnte, soll, sollte, wenn, falls, sobald, bitte, möchten, möchte',
   es: 'voy a, puedo, podría, si, cuando, quiere, desea, será, debe',
   fr: 'vais, peux, pourrait, si, quand, voulez, souhaitez, sera, doit',

@@ -283,10 +283,12 @@ const noSuchCall: Rule = {
     const writes = writesOf(reading);
     const asked = askedActs(reading);
     const { results } = reading.known;
+    const seen = namesOf(writes.length === 0 ? [] : reading.steps.filter(({ isRead }) => isRead));
+    const changed = namesOf(writes);
     return reading.claims.flatMap((claim) => {
       if (claim.kind !== 'act' || isOfReading(claim) || isText(claim)) return [];
       if (isTold(reading, undefined, claim) && !claim.isOwn) return [];
-      if (writes.length > 0) return ofOtherThing(claim, reading) ? [onStatement(claim.statement)] : [];
+      if (writes.length > 0) return ofOtherThing(claim, seen, changed) ? [onStatement(claim.statement)] : [];
       if (isInquiry(reading) && (!claim.isOwn || !claim.isCompleted)) return [];
       const isWanted =
         asked.has('any') || shares(claim.acts, asked) || (claim.acts.size === 0 && asked.size > 0);
@@ -307,20 +309,14 @@ const isSaid = ({ verbs, statement }: ActClaim, results: string): boolean =>
   }) ||
   (statement.isUnspaced && /状态|status|已|済/.test(results));
 
+const namesOf = (steps: readonly ReadStep[]): ReadonlySet<string> =>
+  new Set(steps.flatMap(({ lower }) => lower.split(/[^\w-]+/)));
 /** The claim names things that calls have seen, and none of those that calls have changed. */
-function ofOtherThing(claim: ActClaim, reading: AnswerReading): boolean {
+function ofOtherThing(claim: ActClaim, seen: ReadonlySet<string>, changed: ReadonlySet<string>): boolean {
   const ids = [...claim.ids].filter((id) => /^[a-z_#]+\d{4}/.test(id));
   if (!claim.isCompleted || ids.length === 0) return false;
-  const isIn = (id: string, of: readonly ReadStep[]) => of.some((step) => step.lower.includes(id));
-  const writes = writesOf(reading);
-  return (
-    ids.some((id) =>
-      isIn(
-        id,
-        reading.steps.filter((one) => one.isRead),
-      ),
-    ) && !ids.some((id) => isIn(id, writes))
-  );
+  const names = ids.map((id) => id.replace(/^#/, ''));
+  return names.some((name) => seen.has(name)) && !names.some((name) => changed.has(name));
 }
 
 export const ACT_RULES: readonly Rule[] = [noCalls, failedCall, partFailed, noSuchCall];

@@ -1,6 +1,6 @@
 import { isAdvice, isPlan, type Sentence } from '../answer/index.ts';
 import { FUNCTION_WORDS } from '../language/index.ts';
-import { isUnspaced } from '../phrases/index.ts';
+import { isUnspaced, Phrases } from '../phrases/index.ts';
 import {
   bareName,
   daysIn,
@@ -33,9 +33,13 @@ export type Fact = Place &
     | { readonly kind: 'time'; readonly time: TimeOfDay }
   );
 
-const MAX_FACTS = 160;
-/** A computation or a definition: "1 ounce = 31.1 grams". */
-const COMPUTED = /\s[=÷×]\s|→/;
+const MAX_FACTS = 128;
+/** Where the result of a computation begins: of "¥150 a night = ¥300"; what has a product in it is one as a whole. */
+const givenUpTo = (text: string): number => {
+  if (/\s[÷×]\s|→/.test(text)) return 0;
+  const at = text.search(/\s=\s/);
+  return at < 0 ? text.length : at;
+};
 
 /** The facts of the claims, each held against what is known. */
 export function checkFacts(statements: readonly Sentence[], known: Known): readonly Fact[] {
@@ -44,15 +48,15 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
   for (const statement of statements) {
     if (statement.kind === 'code' || statement.kind === 'question' || facts.length >= MAX_FACTS) continue;
     const { text, lower, start } = statement;
-    const isStated =
-      statement.kind === 'claim' && !isAdvice(statement) && !isPlan(statement) && !COMPUTED.test(text);
+    const isStated = statement.kind === 'claim' && !isAdvice(statement) && !isPlan(statement);
+    const given = givenUpTo(text);
     const put = (at: { start: number; end: number }, state: Place['state'], rest: Partial<Fact>) =>
       facts.push({
         statement,
         start: Math.min(start + at.start, statement.end),
         end: Math.min(start + at.end, statement.end),
         state,
-        isStated,
+        isStated: isStated && at.start < given,
         ...rest,
       } as Fact);
     const names = namesIn(text);
@@ -69,26 +73,43 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
       put(time, isTimeKnown(time, known) ? 'found' : 'missing', { kind: 'time', time });
     for (const figure of figuresOutside(text, [...names, ...days, ...times])) {
       if (isMarker(text, figure)) continue;
-      const isFound = known.states(figure) || known.counts.has(figure.value);
+      const isFound =
+        known.states(figure) || known.counts.has(figure.value) || isInGroups(text, figure, known);
       if (!isFound) open.push({ at: facts.length, figure });
       put(figure, isFound ? 'found' : 'missing', { kind: 'figure', figure });
     }
   }
   for (const { at, figure } of open)
-    if (known.derives(figure, besides(facts, at), true) || isSumOf(figure, facts))
+    if (
+      known.derives(figure, besides(facts, at, known), true) ||
+      isSumOf(figure, figure.dimension === 'money' ? besides(facts, at, known) : figuresOf(facts))
+    )
       facts[at] = { ...(facts[at] as Fact), state: 'derived' };
   return facts;
 }
 
+const GROUPS = /\+?[A-Z]{0,4}\d[\dA-Z]{0,12}(?:[ -]\d[\dA-Z]{0,12}){1,9}/g;
+const MIN_GROUPED = 7;
+/** Digits of a number that is written in groups: a phone number, an account. */
+const isInGroups = (text: string, { start, end }: Figure, known: Known): boolean => {
+  const from = Math.max(0, start - MAX_GROUPED);
+  for (const { 0: groups, index } of text.slice(from, end + MAX_GROUPED).matchAll(GROUPS)) {
+    const bare = groups.replace(/[ +-]/g, '').toLowerCase();
+    if (from + index <= start && end <= from + index + groups.length)
+      return bare.length >= MIN_GROUPED && known.knowsBare(bare);
+  }
+  return false;
+};
+const MAX_GROUPED = 40;
+
+export const figuresOf = (facts: readonly Fact[]): readonly Figure[] =>
+  facts.flatMap((fact) => (fact.kind === 'figure' ? [fact.figure] : []));
+
 const MAX_SUMMED = 64;
 /** Whether the figure is the sum of others beside each other in the answer. */
-export function isSumOf({ value, dimension }: Figure, facts: readonly Fact[]): boolean {
-  const others = facts
-    .flatMap((fact) =>
-      fact.kind === 'figure' && fact.figure.dimension === dimension && fact.figure.value !== value
-        ? [Math.abs(fact.figure.value)]
-        : [],
-    )
+export function isSumOf({ value, dimension }: Figure, figures: readonly Figure[]): boolean {
+  const others = figures
+    .flatMap((one) => (one.dimension === dimension && one.value !== value ? [Math.abs(one.value)] : []))
     .slice(0, MAX_SUMMED);
   for (let from = 0; from < others.length; from++) {
     let sum = 0;
@@ -100,13 +121,31 @@ export function isSumOf({ value, dimension }: Figure, facts: readonly Fact[]): b
   return false;
 }
 
+/** What is computed from several figures. */
+export const OF_SEVERAL = new Phrases({
+  en: 'combined, altogether, total, totals, totaling, subtotal, average, averages, sum, difference, savings, save, saves, remaining, change, refund',
+  de: 'insgesamt, zusammen, gesamt*, durchschnittlich, differenz, summe',
+  es: 'total, promedio, diferencia, en conjunto',
+  fr: 'total, en moyenne, différence',
+  pt: 'total, em média, diferença',
+  ja: '合計, 平均, 差額',
+  zh: '一共, 合计, 总, 平均, 差价',
+});
+
 const MAX_BESIDE = 16;
 /** The found figures nearest to one. */
-const besides = (facts: readonly Fact[], at: number): readonly number[] =>
-  facts
-    .slice(Math.max(0, at - MAX_BESIDE), at + MAX_BESIDE)
-    .flatMap((fact) => (fact.kind === 'figure' && fact.state === 'found' ? [fact.figure.value] : []))
-    .slice(0, MAX_BESIDE);
+const besides = (facts: readonly Fact[], at: number, known: Known): readonly Figure[] => {
+  const own = facts[at] as Fact;
+  const isAmount = own.kind === 'figure' && own.figure.dimension === 'money' && !known.hasFew;
+  return (
+    facts
+      .slice(Math.max(0, at - MAX_BESIDE), at + MAX_BESIDE)
+      // An amount is computed where the words say so; else from its own sentence.
+      .filter(({ statement }) => !isAmount || statement === own.statement || OF_SEVERAL.has(own.statement))
+      .flatMap((fact) => (fact.kind === 'figure' && fact.state !== 'missing' ? [fact.figure] : []))
+      .slice(0, MAX_BESIDE)
+  );
+};
 
 const isNameKnown = ({ text, kind }: NamedThing, known: Known): boolean => {
   if (

@@ -208,7 +208,9 @@ const otherState: Rule = {
     const statements = claimsOf(reading);
     if (result.length > MAX_STATE_CHARS || looks.length > 2 || statements.length > 6) return [];
     for (const states of STATES) {
-      const given = states.filter((state) => result.includes(state) && !result.includes(`"${state}":false`));
+      const given = states.filter(
+        (state) => result.includes(state) && !new RegExp(`"${state}(?:e?d)?":false`).test(result),
+      );
       const said = statements.filter(({ lower }) => states.some((state) => lower.includes(state)));
       const [first] = said;
       if (

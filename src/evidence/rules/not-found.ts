@@ -1,7 +1,7 @@
 /** Figures and names that are presented as found and that neither results nor calls nor the user have. */
 import type { ReadStep } from '../trace/index.ts';
 import { call, example } from './examples.ts';
-import type { Fact } from './facts.ts';
+import { type Fact, OF_SEVERAL } from './facts.ts';
 import type { AnswerReading, Rule, RuleFinding } from './types.ts';
 
 /** The answer says itself that it speaks from what is generally known. */
@@ -51,7 +51,7 @@ const isConcrete = (fact: Fact): boolean => {
   // A threshold: "moves of >5 %".
   if (/[<>≥≤]\s?[$€£¥]?$/.test(fact.statement.text.slice(0, fact.figure.start))) return false;
   const { dimension, value, raw } = fact.figure;
-  if (value === 0) return false;
+  if (value === 0 || OF_SEVERAL.has(fact.statement)) return false;
   if (dimension === 'ratio') return true;
   if (/^(?:19|20)\d\d$/.test(raw) && dimension === 'none') return true;
   return dimension === 'none' ? Math.abs(value) >= 10 : dimension !== 'percent' || Math.abs(value) !== 100;

@@ -143,6 +143,7 @@ const deniedAct: Rule = {
     );
     return reading.statements.flatMap((statement) => {
       if (statement.kind !== 'claim' || isConditional(statement) || NOT_TRIED.has(statement)) return [];
+      if (REPAIRED.test(statement.lower)) return [];
       const denial =
         DENIALS.find(statement) ?? (reading.known.knows('fail') ? undefined : FAILED.find(statement));
       if (denial === undefined || NO_ADMISSION.has(statement)) return [];
@@ -160,6 +161,8 @@ const deniedAct: Rule = {
     });
   },
 };
+/** "It failed twice, then went through": the failure was, and is no more. */
+const REPAIRED = /\b(?:then|finally|eventually|at last|retried|(?:second|third|next) (?:attempt|try))\b/;
 /** "The merge failed", where no result speaks of a failure. */
 const FAILED = new Phrases({ en: 'failed, unable' });
 /** All words of the tool's name are in the statement; of a name in another language, anything that was tried. */

@@ -3,7 +3,7 @@ import { isConditional, isPlan, type Sentence } from '../answer/index.ts';
 import type { ReadStep } from '../trace/index.ts';
 import { type Figure, type Known, Slips } from '../values/index.ts';
 import { call, example } from './examples.ts';
-import { type Fact, isSumOf } from './facts.ts';
+import { type Fact, figuresOf, isSumOf } from './facts.ts';
 import { onStatement } from './finding.ts';
 import type { AnswerReading, Rule, RuleFinding } from './types.ts';
 
@@ -68,7 +68,7 @@ const otherFigure: Rule = {
   ],
   apply: (reading) => {
     const supported = reading.facts.flatMap((fact) =>
-      fact.kind === 'figure' && fact.state === 'found' ? [fact.figure.value] : [],
+      fact.kind === 'figure' && fact.state === 'found' ? [fact.figure] : [],
     );
     return perStatement(
       missing(reading).flatMap((fact) => {
@@ -76,7 +76,8 @@ const otherFigure: Rule = {
         const { figure, statement } = fact;
         if (isConditional(statement) && figure.dimension !== 'money') return [];
         const isWrong = isSlip(figure, statement, reading.known)
-          ? !isSumOf(figure, reading.facts) && !reading.known.derives(figure, supported.slice(0, 64), false)
+          ? !isSumOf(figure, figuresOf(reading.facts)) &&
+            !reading.known.derives(figure, supported.slice(0, 64), INCLUSIVE.test(statement.lower))
           : fact.state === 'missing' &&
             ((fact.isStated && isInvented(figure, statement, reading)) ||
               reading.known.hasSwapOf(figure.value));
@@ -85,6 +86,9 @@ const otherFigure: Rule = {
     );
   },
 };
+
+/** An amount with others in it: a product and a fee. */
+const INCLUSIVE = /\b(?:including|incl|plus|with (?:the )?(?:fees?|tax|shipping))\b/;
 
 /** Temperatures, shares and amounts that little evidence has nothing of. */
 const FEW_NUMBERS = 24;

@@ -105,6 +105,7 @@ function outcomeOfText(text: string, toolWords: readonly string[], isRead: boole
 
 function countsIn(text: string): { failed: number; done: number } {
   const counts = { failed: 0, done: 0 };
+  if (!FAILED_NOUNS.mayBeIn(text.toLowerCase())) return counts;
   for (const [, before, noun, key, after] of text.toLowerCase().matchAll(COUNTED)) {
     const word = noun ?? (key as string);
     const count = Number(before ?? after);

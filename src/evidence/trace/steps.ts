@@ -7,10 +7,10 @@ import type { ReadStep, StepEnd, TraceStep } from './types.ts';
 
 const MAX_STEPS = 100;
 /** Of one result, of all of them and of all arguments at most this many characters are read; of those before, only the beginning. */
-const MAX_STEP_CHARS = 32_768;
-const MAX_RESULT_CHARS = 49_152;
-const MAX_ARGUMENT_CHARS = 24_576;
-const MIN_CHARS = 300;
+const MAX_STEP_CHARS = 24_576;
+const MAX_RESULT_CHARS = 32_768;
+const MAX_ARGUMENT_CHARS = 16_384;
+const MIN_CHARS = 200;
 const MAX_NAMES = 12;
 const MAX_COMMAND_CHARS = 4000;
 
@@ -130,6 +130,8 @@ function isOnlyLooking(tool: string, words: readonly string[], acts: ReadonlySet
   const [first, second] = wordsOfName(own).filter((word) => !PREFIXES.has(word));
   if (first === undefined) return words.length === 0 && READS.has(readPassage(tool));
   if (first === 'check' && /^(?:in|out)$/.test(second ?? '')) return false;
+  // `list_add` changes a list.
+  if (first === 'list' && /^(?:add|append|insert|remove|delete|clear)$/.test(second ?? '')) return false;
   if (READS.hasWord(first)) return true;
   if (acts.size === 0)
     return (

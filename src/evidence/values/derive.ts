@@ -37,7 +37,8 @@ export class Addends {
 
   /** Whether the value is a sum or difference of two numbers, a small multiple or the same in another unit; `isWide`: a product, a share, a sum of three too. */
   gives(value: number, off = CENT, isWide = false): boolean {
-    if (this.#hasSum(value, off) || this.#hasDifference(Math.abs(value), off)) return true;
+    if (this.hasSum(value, off) || this.hasSum(-value, off) || this.hasDifference(Math.abs(value), off))
+      return true;
     const isMultiple = MULTIPLES.some(
       (factor) =>
         this.hasWithin((value - CENT) / factor, (value + CENT) / factor) ||
@@ -55,7 +56,7 @@ export class Addends {
     );
   }
 
-  #hasSum(value: number, off: number): boolean {
+  hasSum(value: number, off: number): boolean {
     const numbers = this.#numbers;
     for (let i = 0, j = numbers.length - 1; i <= j; ) {
       const rest = (numbers[i] as number) + (numbers[j] as number) - value;
@@ -66,7 +67,7 @@ export class Addends {
     return false;
   }
 
-  #hasDifference(value: number, off: number): boolean {
+  hasDifference(value: number, off: number): boolean {
     const numbers = this.#numbers;
     for (let i = 0, j = 0; j < numbers.length; ) {
       const rest = (numbers[j] as number) - (numbers[i] as number) - value;

@@ -47,17 +47,27 @@ const ABOUT = new Phrases({
 export function figuresIn(text: string): readonly Figure[] {
   if (!/\d/.test(text)) return [];
   const figures: Figure[] = [];
+  let scaled = 0;
   for (const match of text.matchAll(NUMBER)) {
     if (figures.length >= MAX_FIGURES) break;
+    // The rest of "45万2000".
+    if (match.index < scaled) continue;
     const [whole, currency, sign, raw = ''] = match;
     const bare = numberOf(raw);
     if (!Number.isFinite(bare)) continue;
     let end = match.index + whole.length;
     const { scale, length, rest } = scaleAfter(text, end, currency !== undefined);
     end += length;
+    scaled = end;
     const unit = UNIT.exec(text.slice(end, end + 14));
     const word = unit?.[1]?.toLowerCase().replace(/\s/g, '');
-    const known = word === undefined ? undefined : UNITS[word];
+    const after = text.slice(end + (unit?.[0].length ?? 0), end + (unit?.[0].length ?? 0) + 6);
+    // "19 km/h", "149 in total"
+    const perTime = /^\/(?:h|s)(?![\p{L}\p{N}])/u.exec(after)?.[0] ?? '';
+    const known =
+      word === undefined || (word === 'in' && /^\s?\p{L}/u.test(after))
+        ? undefined
+        : UNITS[`${word}${perTime}`];
     const wholeOf = /^\s?\/\s?(5|10|20|100)(?![\d/])/.exec(text.slice(end, end + 7))?.[1];
     const [dimension, factor] =
       currency !== undefined
@@ -140,6 +150,24 @@ const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
 );
 /** The number that a word is, up to twelve. */
 export const numberOfWord = (word: string): number | undefined => NUMBER_WORDS.get(word);
+
+const AMOUNT =
+  /(?:[$€£¥]|\b(?:usd|eur|gbp|cny|rmb|jpy))\s?(\d{1,12}(?:[.,]\d{1,12}){0,5})|(?<![\d.,])(\d{1,12}(?:[.,]\d{1,12}){0,5})\s?(?:[$€£¥元円]|(?:usd|eur|gbp|cny|rmb|jpy|dollars?|euros?|yuan|yen)\b)/g;
+/** The amounts of money in a text in lower case, by their signs. */
+export const amountsIn = (text: string, limit: number): readonly number[] => {
+  const amounts = new Set<number>();
+  for (const { 0: whole, 1: before, 2: after, index } of text.matchAll(AMOUNT)) {
+    if (amounts.size >= limit) break;
+    const value = numberOf(before ?? (after as string));
+    const { scale } = scaleAfter(
+      text,
+      index + (before === undefined ? (after as string).length : whole.length),
+      true,
+    );
+    if (Number.isFinite(value)) amounts.add(value).add(value * scale);
+  }
+  return [...amounts];
+};
 
 const PLAIN_NUMBER = /-?\d{1,18}(?:[.,]\d{1,18}){0,6}/g;
 const WHOLE_GROUPED = /^-?(?:\d{1,3}(?:,\d{3}){1,5}(?:\.\d+)?|\d{1,3}(?:\.\d{3}){0,5},\d{1,2}|\d+,\d{1,2})$/;

@@ -1,6 +1,6 @@
 import type { ReadStep } from '../trace/index.ts';
 import { Addends } from './derive.ts';
-import { type Figure, figuresIn, numberOfWord, numbersIn } from './figures.ts';
+import { amountsIn, type Figure, figuresIn, numberOfWord, numbersIn } from './figures.ts';
 import { knownDays, type TimeOfDay, timesIn } from './moments.ts';
 import { isSwapOf, Slips } from './slips.ts';
 
@@ -13,11 +13,14 @@ const FEW = 24;
 const FEW_SHORT = 8;
 /** Of more numbers two make any share. */
 const MANY = 48;
+/** So many amounts with a sign show that results have one. */
+const MIN_AMOUNTS = 3;
 const MAX_NODES = 5000;
 const MAX_DEPTH = 8;
 const MAX_IDS = 8000;
 const MAX_LOOKUPS = 120;
-const ID = /(?<![\p{L}\p{N}_.#-])(?=[\p{L}_.#-]{0,40}\d)[\p{L}\p{N}_.#-]{3,60}/gu;
+const NAME_BREAK = /[^\w.#-]+/;
+const MAX_ID_CHARS = 60;
 
 /** What the results, the arguments and the prompt hold, as values. */
 export class Known {
@@ -36,6 +39,7 @@ export class Known {
   readonly #set: ReadonlySet<number>;
   readonly #spoken = new Map<RegExp, boolean>();
   #totals: Addends | undefined;
+  #amounts: Addends | 'unsigned' | undefined;
   #addends: Addends | undefined;
   #latest: Addends | undefined;
   /** How many texts are still looked for: each costs time in proportion to all results. */
@@ -61,6 +65,11 @@ export class Known {
     this.#numbers = new Addends([...this.#set]);
   }
 
+  /** So few numbers that what can be computed from them counts as known. */
+  get hasFew(): boolean {
+    return this.#set.size <= FEW;
+  }
+
   has(value: number): boolean {
     return this.#set.has(value);
   }
@@ -70,9 +79,13 @@ export class Known {
     const { value, plain, dimension, factor } = figure;
     if (dimension === 'ratio') return this.#hasRatio(figure);
     if (!this.#speaksOf(figure)) return false;
-    if (this.#set.has(value) || this.#set.has(plain) || this.#isTotal(value)) return true;
     const off = figure.isAbout ? Math.max(figure.tolerance, roundness(figure)) : figure.tolerance;
-    const has = (center: number, within: number) => this.#numbers.hasWithin(center - within, center + within);
+    const numbers = (dimension === 'money' ? this.#money : undefined) ?? this.#numbers;
+    const has = (center: number, within: number) => numbers.hasWithin(center - within, center + within);
+    if (this.#isTotal(value)) return true;
+    // "$20" of 19.95: an amount is not rounded by half.
+    if (numbers !== this.#numbers) return has(value, figure.isAbout ? off : CENTS) || has(plain, 0.001);
+    if (this.#set.has(value) || this.#set.has(plain)) return true;
     if (has(value, off) || has(-value, off)) return true;
     if (dimension === 'percent')
       return has(value / 100, off / 100) || has(100 - value, off) || has(1 - value / 100, off / 100);
@@ -83,6 +96,19 @@ export class Known {
         other !== factor &&
         has((value * factor) / other, Math.max((off * factor) / other, 0.0051 * ((value * factor) / other))),
     );
+  }
+
+  /**
+   * The amounts of money, where results write them with their sign; a number of another kind is then none. Of few numbers
+   * any may be one.
+   */
+  get #money(): Addends | undefined {
+    if (this.#amounts === undefined) {
+      const amounts =
+        this.given.length <= FEW || PRICED.test(this.text) ? [] : amountsIn(this.text, MAX_NUMBERS);
+      this.#amounts = amounts.length < MIN_AMOUNTS ? 'unsigned' : new Addends(amounts);
+    }
+    return this.#amounts === 'unsigned' ? undefined : this.#amounts;
   }
 
   /** Whether anything is measured so: where no result speaks of money, its numbers give no price. */
@@ -112,8 +138,9 @@ export class Known {
   }
 
   /** Whether the value can be computed from what is known, or from this and those of the answer. */
-  derives(figure: Figure, supported: readonly number[], isWide: boolean): boolean {
+  derives(figure: Figure, beside: readonly Figure[], isWide: boolean): boolean {
     const value = Math.abs(figure.value);
+    const supported = beside.map((one) => one.value);
     if (figure.dimension === 'temperature' || figure.dimension === 'ratio' || !this.#speaksOf(figure))
       return false;
     if (figure.dimension === 'percent' && isWide) {
@@ -127,16 +154,26 @@ export class Known {
       return this.#latest.gives(value, 0.0101) || new Addends(supported).gives(value, 0.0101, true);
     }
     this.#addends ??= new Addends([...this.#set].filter((one) => Math.abs(one) < 1e12).slice(-MAX_ADDENDS));
-    const isFew = this.#set.size <= FEW;
+    const isFew = this.hasFew;
     // Of many numbers something gives any figure: only those beside it in the answer count.
+    if (!isFew && figure.dimension === 'money' && this.#money !== undefined)
+      return isOfAmounts(value, beside);
     if (!isFew && supported.length <= FEW)
-      return new Addends(supported).gives(value, isExact ? 0.0101 : off, true);
+      return (
+        new Addends(supported).gives(value, isExact ? 0.0101 : off, true) ||
+        (!Number.isInteger(value) && supported.some((one) => this.#differsFrom(one, value)))
+      );
     if (this.#addends.gives(value, isExact ? 0.0101 : off, isFew)) return true;
     return new Addends(isFew ? [...this.#set, ...supported] : supported).gives(
       value,
       isExact ? 0.51 : off,
       true,
     );
+  }
+
+  /** Whether a known number differs from this one by the value, to the cent: what was refunded. */
+  #differsFrom(one: number, value: number): boolean {
+    return [value, -value].some((by) => this.#numbers.hasWithin(one + by - 0.0101, one + by + 0.0101));
   }
 
   #ofLatest(): readonly number[] {
@@ -166,14 +203,16 @@ export class Known {
 
   /** Whether a name is known, written with other signs or none. */
   knowsBare(bare: string): boolean {
-    this.#bare ??= this.text.replace(/[^\p{L}\p{N}]/gu, '');
+    this.#bare ??= this.text.replace(/[^\p{L}\p{N}]+/gu, '');
     return bare !== '' && (this.#left-- <= 0 || this.#bare.includes(bare));
   }
 
   /** Words with digits. */
   get ids(): ReadonlySet<string> {
     if (this.#ids === undefined) {
-      const words = this.text.match(ID) ?? [];
+      const words = this.text
+        .split(NAME_BREAK)
+        .filter((word) => word.length > 2 && word.length <= MAX_ID_CHARS && /\d/.test(word));
       this.#ids = new Set(words.slice(-MAX_IDS).flatMap((id) => [id, id.replace(/^#|[.]$/g, '')]));
     }
     return this.#ids;
@@ -214,6 +253,8 @@ export class Known {
 
 const MONEY =
   /[$€£¥元円]|price|cost|amount|\b(?:fee|fare|usd|eur|cny|balance|total|payment|salary|budget)|preis|betrag|precio|saldo|prix|preço|金額|价格|金额|余额/;
+/** A price under its key has no sign. */
+const PRICED = /"[a-z_]{0,24}(?:price|cost|amount|total|fee|balance|fare|paid|value)[a-z_]{0,12}":\s?-?\d/;
 const SHARE = /[%％]|percent|pct|rate|ratio|share|score|prozent|\b0\.\d/;
 const MAX_COLUMNS = 200;
 /** Sums of lists of numbers, and of numbers under the same key of the members of a list. */
@@ -242,12 +283,29 @@ const FACTORS: Readonly<Record<string, readonly number[]>> = {
   mass: [0.001, 1, 1000, 453.592, 28.3495],
   time: [0.001, 1, 60, 3600, 86_400, 604_800, 2_629_800, 31_557_600],
   data: [1, 1e3, 1e6, 1e9, 1024, 1_048_576, 1_073_741_824],
+  speed: [1, 1 / 3.6, 0.44704, 0.514444],
 };
 
+const CENTS = 0.0501;
+/** How far a round figure may be off, of itself. */
+const ABOUT = 0.06;
+/** An amount is a sum or a difference of amounts beside it, a multiple of one or a share. */
+function isOfAmounts(value: number, beside: readonly Figure[]): boolean {
+  const sums = new Addends(beside.flatMap((one) => (one.dimension === 'money' ? [one.value] : [])));
+  const counts = beside.flatMap((one) =>
+    one.dimension === 'money' ? [] : [one.value, one.value / 100, 1 / one.value],
+  );
+  return (
+    sums.hasSum(value, 0.51) ||
+    sums.hasDifference(value, 0.0101) ||
+    counts.some((count) => count > 0 && sums.hasWithin((value - 0.51) / count, (value + 0.51) / count))
+  );
+}
+
 /** Half of the last digit that is not 0: of "about 2,900". */
-const roundness = ({ raw, tolerance }: Figure): number => {
+const roundness = ({ raw, tolerance, value }: Figure): number => {
   const zeros = /[1-9](0{1,9})$/.exec(raw.replace(/\D/g, ''))?.[1]?.length ?? 0;
-  return /[.,]\d{1,2}$/.test(raw) ? tolerance : tolerance * 10 ** zeros;
+  return /[.,]\d{1,2}$/.test(raw) ? tolerance : Math.min(tolerance * 10 ** zeros, Math.abs(value) * ABOUT);
 };
 
 /** A number as it may be written, by form: forms of different kinds never look alike. */

@@ -9,30 +9,35 @@ export interface Day {
 }
 
 /** The names of months in English, German, Spanish, French and Portuguese. */
-const MONTHS: readonly (readonly string[])[] = [
-  'january januar enero janvier janeiro',
-  'february februar febrero février fevereiro',
-  'march märz marzo mars março',
-  'april abril avril',
-  'may mai mayo maio',
-  'june juni junio juin junho',
-  'july juli julio juillet julho',
-  'august agosto août',
-  'september septiembre septembre setembro',
-  'october oktober octubre octobre outubro',
-  'november noviembre novembre novembro',
-  'december dezember diciembre décembre dezembro',
-].map((names) => names.split(' '));
+const MONTHS: ReadonlyMap<string, number> = new Map(
+  [
+    'january januar enero janvier janeiro',
+    'february februar febrero février fevereiro',
+    'march märz marzo mars março',
+    'april abril avril',
+    'may mai mayo maio',
+    'june juni junio juin junho',
+    'july juli julio juillet julho',
+    'august agosto août',
+    'september septiembre septembre setembro',
+    'october oktober octubre octobre outubro',
+    'november noviembre novembre novembro',
+    'december dezember diciembre décembre dezembro',
+  ].flatMap((names, i) =>
+    names
+      .split(' ')
+      .flatMap((name) => [name, name.slice(0, 3), name.slice(0, 4)])
+      .map((name) => [name, i + 1] as const),
+  ),
+);
+/** Quick, and true of more texts than have one. */
+const MAY_NAME_MONTH = new RegExp(
+  [...new Set([...MONTHS.keys()].map((name) => name.slice(0, 3)))].join('|'),
+  'i',
+);
 /** Short forms that are other words. */
 const OTHER_WORDS: ReadonlySet<string> = new Set(['set', 'out', 'ago', 'mar', 'mars', 'march']);
-const monthOf = (name: string): number => {
-  const lower = name.toLowerCase();
-  if (OTHER_WORDS.has(name)) return 0;
-  const isShort = lower.length <= 4;
-  return (
-    MONTHS.findIndex((names) => names.some((one) => one === lower || (isShort && one.startsWith(lower)))) + 1
-  );
-};
+const monthOf = (name: string): number => (OTHER_WORDS.has(name) ? 0 : (MONTHS.get(name.toLowerCase()) ?? 0));
 
 const NUMERIC_DAY =
   /(?<![\d.])(?:(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})|(\d{1,2})([/.])(\d{1,2})\5(\d{4}|\d\d)(?!\d)|(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})日)?)/g;
@@ -58,6 +63,7 @@ export function daysIn(text: string): readonly Day[] {
       add(match.index, whole.length, [Number(one), Number(other)], [Number(other), Number(one)]);
     else add(match.index, whole.length, [Number(month), Number(day ?? 0)]);
   }
+  if (!MAY_NAME_MONTH.test(text)) return days;
   for (const { 0: whole, 1: day, 2: name = '', index } of text.matchAll(DAY_OF_MONTH))
     if (monthOf(name) > 0) add(index, whole.length, [monthOf(name), Number(day)]);
   for (const { 0: whole, 1: name = '', 2: day = '', index } of text.matchAll(MONTH_AND_DAY)) {

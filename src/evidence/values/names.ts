@@ -41,6 +41,8 @@ const isName = (id: string): boolean => {
   if (id.startsWith('#')) return id.length > 2;
   if (/^\d{6,}$/.test(id)) return true;
   if (/^\d{1,4}-\d{1,4}[a-z]{0,3}$/i.test(id) || DATED.test(id) || MEASURED.test(id)) return false;
+  // "960x540", "4h18m", "base64"
+  if (/^(?:\d{1,5}x\d{1,5}|\d{1,3}h\d{1,2}m?|[a-z]{3,}\d{1,3})$/.test(id)) return false;
   if (/^\d+(?:\.\d+){2,}/.test(id)) return true;
   return /[A-Za-z]/.test(id) && /\d/.test(id) && id.length >= 4 && !/^\d{1,4}-[a-z]+/i.test(id);
 };

@@ -7,6 +7,7 @@ export type Dimension =
   | 'mass'
   | 'time'
   | 'data'
+  | 'speed'
   | 'ratio'
   | 'none';
 
@@ -126,6 +127,7 @@ export const UNITS: Readonly<Record<string, readonly [Dimension, number]>> = Obj
       天: 86_400,
       年: 31_557_600,
     },
+    speed: { 'm/s': 1, 'km/h': 1 / 3.6, kmh: 1 / 3.6, kph: 1 / 3.6, mph: 0.44704, knots: 0.514444 },
     data: {
       b: 1,
       kb: 1e3,

@@ -9,12 +9,30 @@ import { incomingContext } from './propagation.ts';
 import { besideTask, learnOfTask, taskIdOf } from './tasks.ts';
 import type { Telemetry } from './telemetry.ts';
 
-/** Begins the SERVER span of a request; it ends with the answer at the transport. */
+let hasHookedStdio = false;
+
+/** Whether a hook of the SDK has met a request to a server on this process's stdin and stdout. */
+export const isStdioHooked = (): boolean => hasHookedStdio;
+
+/** Notes that a hook sees what the server on a transport is asked. */
+export function noteHooked(telemetry: Telemetry, { _transport: transport }: ProtocolLike): void {
+  // A client is asked on a transport of its own.
+  if (hasHookedStdio || transport === undefined || '_serverParams' in transport) return;
+  const { transport: kind } = connectionOn(transport, telemetry).facts.peer;
+  // A transport that is not the SDK's may be on stdio.
+  hasHookedStdio = kind === 'stdio' || kind === 'unknown';
+}
+
+/**
+ * Begins the SERVER span of a request; it ends with the answer at the transport.
+ * @param arrivedAt when it came, by `Date.now()`. @defaultValue now
+ */
 export function receiveRequest(
   telemetry: Telemetry,
   protocol: ProtocolLike,
   message: McpMessage,
   extra: MessageExtra | undefined,
+  arrivedAt?: number,
 ): Operation | undefined {
   const transport = protocol._transport;
   if (transport === undefined || typeof message.method !== 'string') return undefined;
@@ -27,6 +45,7 @@ export function receiveRequest(
     connection,
     message: message as McpMessage & { method: string },
     id: message.id ?? undefined,
+    arrivedAt,
     place: besideTask(connection, 'server', message, place),
     protocolVersion: protocolVersionFor(connection, message, extra),
   }).track(connection.received);

@@ -14,6 +14,7 @@ import { BY_HAND, type McpModule, patchModule } from './manual.ts';
 import { Telemetry } from './telemetry.ts';
 import type { McpInstrumentationConfig } from './types.ts';
 import { MCP_KINDS } from './types.ts';
+import { watchStdio } from './wire.ts';
 
 const V1_PACKAGE = '@modelcontextprotocol/sdk';
 const V1_RANGE = ['>=1.9.0 <2'];
@@ -54,6 +55,15 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
   manuallyInstrument(...modules: McpModule[]): void {
     for (const module of modules)
       reportHooked({ name: BY_HAND, version: undefined, ...patchModule(module, this.telemetry) });
+  }
+
+  /**
+   * Watches the process's own stdin and stdout for a server whose SDK no hook can see, for it is bundled; it gets the
+   * spans of a hooked one. Each message still has one span, and a program that is no MCP server is left alone.
+   * @returns a function that ends it.
+   */
+  watchWire(): () => void {
+    return watchStdio(this.telemetry);
   }
 
   override enable(): void {

@@ -2,7 +2,14 @@
  * One request or notification in flight, on either side: its span, from the start to the one end it has, and its
  * duration in the metrics.
  */
-import { type Attributes, type Context, type Span, SpanKind, trace } from '@opentelemetry/api';
+import {
+  type Attributes,
+  type Context,
+  type Span,
+  SpanKind,
+  type SpanOptions,
+  trace,
+} from '@opentelemetry/api';
 import { semconv } from '../../base/index.ts';
 import { attachInteraction, leaveLateWork, takesLateWork } from '../../interaction/index.ts';
 import { addServerAddress, type Connection } from './connection.ts';
@@ -41,6 +48,8 @@ export interface OperationStart {
   /** Absent for notifications. */
   readonly id?: RequestId | undefined;
   readonly place: SpanPlace;
+  /** When the message came, by `Date.now()`. @defaultValue now */
+  readonly arrivedAt?: number | undefined;
   readonly protocolVersion?: string | undefined;
   /** The task that the message is about. */
   readonly taskId?: string | undefined;
@@ -62,7 +71,7 @@ export class Operation implements OpenRequest {
   readonly method: string;
   readonly connection: Connection;
   readonly progressToken: RequestId | undefined;
-  readonly startedAt = performance.now();
+  readonly startedAt: number;
   readonly message: McpMessage;
   request: McpMessage | undefined;
   readonly #side: McpSide;
@@ -83,6 +92,8 @@ export class Operation implements OpenRequest {
   constructor(start: OperationStart) {
     const { side, connection, message, outer } = start;
     const { parent, links } = start.place;
+    const { arrivedAt } = start;
+    this.startedAt = performance.now() - (arrivedAt === undefined ? 0 : Math.max(0, Date.now() - arrivedAt));
     this.connection = connection;
     this.message = message;
     this.method = clipped(message.method);
@@ -97,7 +108,8 @@ export class Operation implements OpenRequest {
     if (outer === undefined) {
       const attributes = this.#identity();
       const kind = side === 'client' ? SpanKind.CLIENT : SpanKind.SERVER;
-      const options = links === undefined ? { kind, attributes } : { kind, attributes, links };
+      const options: SpanOptions = links === undefined ? { kind, attributes } : { kind, attributes, links };
+      if (arrivedAt !== undefined) options.startTime = arrivedAt;
       this.span = connection.telemetry.tracer.startSpan(
         spanNameOf(this.method, this.#target),
         options,

@@ -151,7 +151,7 @@ export function beginSend(
   if (isRequest && requesting && typeof method === 'string') return undefined;
   const connection = connectionOn(transport, telemetry);
   if (typeof method !== 'string') {
-    answer(connection, message);
+    answerRequest(connection, message);
     return undefined;
   }
   if (isRequest && connection.sent.get(id) !== undefined) return undefined;
@@ -214,7 +214,7 @@ function notify(
 }
 
 /** The answer to a request of the other side ends its SERVER span. */
-function answer(connection: Connection, message: McpMessage): void {
+export function answerRequest(connection: Connection, message: McpMessage): void {
   const operation = connection.received.get(message.id);
   if (operation === undefined) return;
   connection.identity.readResult(operation.method, message.result);

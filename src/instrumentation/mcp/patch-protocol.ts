@@ -7,7 +7,7 @@
  * `unhandledRejection`, for we have handled it. The verbs (`callTool`, `listTools`, ...) have promises of their own.
  */
 import { connectionOn } from './connection.ts';
-import { receiveNotification, receiveRequest } from './inbound.ts';
+import { noteHooked, receiveNotification, receiveRequest } from './inbound.ts';
 import type {
   McpMessage,
   McpRequestOptions,
@@ -102,6 +102,7 @@ function patchedOnRequest(self: unknown, args: unknown[], original: Method, tele
   const { guard } = telemetry;
   const operation = guard.run('mcp.receive', () => {
     hookTransport((self as ProtocolLike)._transport, telemetry);
+    noteHooked(telemetry, self as ProtocolLike);
     return receiveRequest(telemetry, self as ProtocolLike, args[0] as McpMessage, args[1] as MessageExtra);
   });
   if (operation === undefined) return original.apply(self, args);

@@ -32,6 +32,7 @@ export interface FilterField {
 
 export const FILTER_FIELDS: readonly FilterField[] = [
   { name: 'tool', kind: 'name', hint: 'a tool that was called' },
+  { name: 'failed', kind: 'name', hint: 'a tool whose call failed' },
   {
     name: 'status',
     kind: 'word',

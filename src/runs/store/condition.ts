@@ -45,6 +45,7 @@ const NAME_COLUMNS: Readonly<Record<string, string>> = {
 };
 const LIST_COLUMNS: Readonly<Record<string, string>> = {
   tool: 'r.tools',
+  failed: 'r.failed_tools',
   server: 'r.servers',
   model: 'r.models',
 };

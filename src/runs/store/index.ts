@@ -3,7 +3,17 @@ export { type RunMetrics, runMetrics } from './metrics.ts';
 export { findRun, listRuns, type RunList, type RunRow } from './runs.ts';
 export { readSaid, readSaidOf, type Said } from './said.ts';
 export { listSessions, type SessionGroup, type SessionList } from './sessions.ts';
-export { primaryOf, type RunSpan, readRunSpan, readRunSpans, readShapes, type ShapePart } from './spans.ts';
+export {
+  primaryOf,
+  type RunSpan,
+  readRunSpan,
+  readRunSpans,
+  readShapes,
+  type SentSpan,
+  type ShapePart,
+  withNulls,
+  withoutNulls,
+} from './spans.ts';
 export { answerSql } from './sql.ts';
 export { contextTax, type TaxedTool, type TaxQuery, type TaxReport } from './tax.ts';
 export { COST_DIMENSIONS, type CostRow, costs, type ToolRow, toolHealth } from './tools.ts';

@@ -47,6 +47,52 @@ export interface RunSpan {
   readonly offeredList: string | null;
 }
 
+type NullOf<T> = { [K in keyof T as null extends T[K] ? K : never]: null };
+
+/** What a span has none of; most spans have no more than half of their fields. */
+const NOTHING: NullOf<RunSpan> = {
+  parentId: null,
+  message: null,
+  service: null,
+  provider: null,
+  operation: null,
+  method: null,
+  model: null,
+  tool: null,
+  server: null,
+  promptTokens: null,
+  completionTokens: null,
+  cachedTokens: null,
+  costUsd: null,
+  costSource: null,
+  retries: null,
+  finishReason: null,
+  decision: null,
+  reason: null,
+  risk: null,
+  findings: null,
+  argsHash: null,
+  requestId: null,
+  offeredTokens: null,
+  offeredUsd: null,
+  offeredList: null,
+};
+
+/** A span as it is sent: without the fields that are null. */
+export type SentSpan = Partial<RunSpan> & Omit<RunSpan, keyof typeof NOTHING>;
+
+/** Leaves out what is null: half of a long run. */
+export function withoutNulls(span: RunSpan): SentSpan {
+  return Object.fromEntries(
+    Object.entries(span).filter(([, value]) => value !== null),
+  ) as unknown as SentSpan;
+}
+
+/** A span as it was before {@link withoutNulls}. */
+export function withNulls(span: SentSpan): RunSpan {
+  return { ...NOTHING, ...span } as RunSpan;
+}
+
 /** JSON has no number for what is not finite. */
 const finite = (column: string) => `CASE WHEN ${column} BETWEEN -1e300 AND 1e300 THEN ${column} END`;
 

@@ -31,13 +31,15 @@ export interface Diagnosis {
   readonly problems: readonly Problem[];
 }
 
+const MCP_SDK = '@modelcontextprotocol/sdk';
+
 /** Strings that occur only in the SDKs; in an entry file they show that a bundler has inlined an SDK. */
 const BUNDLE_MARKS: readonly (readonly [string, string])[] = [
   ['openai', 'OpenAI-Organization'],
   ['@anthropic-ai/sdk', 'anthropic-dangerous-direct-browser-access'],
   ['@google/genai', 'generateContentParametersToMldev'],
   ['@aws-sdk/client-bedrock-runtime', 'AmazonBedrockFrontendService'],
-  ['@modelcontextprotocol/sdk', 'notifications/roots/list_changed'],
+  [MCP_SDK, 'notifications/roots/list_changed'],
 ];
 
 const MAX_ENTRY_BYTES = 64 * 1024 * 1024;
@@ -140,9 +142,12 @@ async function bundled(entry: string): Promise<Problem[]> {
   }
   return BUNDLE_MARKS.filter(([, mark]) => source.includes(mark)).map(([name]) => ({
     code: 'BUNDLED',
-    message: `${name} is bundled into ${entry}, where no hook reaches it. Mark it as external, or hand it to manuallyInstrument()`,
+    message: `${name} is bundled into ${entry}, where no hook reaches it.${name === MCP_SDK ? ON_STDIO : ''} Mark it as external, or hand it to manuallyInstrument()`,
   }));
 }
+
+const ON_STDIO =
+  ' Only what a server gets on stdin and answers on stdout is traced by register all the same, nothing over HTTP.';
 
 async function installedVersion(folder: string, name: string): Promise<string | undefined> {
   return (await installedPackage(folder, name))?.version;

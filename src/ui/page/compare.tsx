@@ -71,7 +71,7 @@ function CompareRuns({ route }: { route: Route }) {
 
 function CompareGolden({ route }: { route: Route }) {
   const [a, b] = [route.query.get('a') ?? '', route.query.get('b') ?? ''];
-  const { data } = useData<{ goldens: readonly string[] }>('/api/goldens', false);
+  const { data } = useData<{ goldens: readonly string[] }>('/api/goldens', 'once');
   return (
     <>
       <div class="cmps">
@@ -109,7 +109,7 @@ function CompareShadow({ route }: { route: Route }) {
   const b = route.query.get('b') ?? '';
   const primary = useData<{ id: string }>(
     b === '' ? undefined : `/api/runs/${encodeURIComponent(b)}/primary`,
-    false,
+    'once',
   );
   return (
     <>
@@ -140,7 +140,7 @@ function CompareShadow({ route }: { route: Route }) {
 }
 
 function Outcome({ address }: { address: string }) {
-  const { data, error, retry } = useData<Compared>(address, false);
+  const { data, error, retry } = useData<Compared>(address, 'once');
   if (error !== undefined) {
     if (error.status !== 404) return <Trouble error={error} retry={retry} />;
     return (
@@ -172,7 +172,7 @@ const HOUR_MS = 3_600_000;
 function RunPick({ side, route, filter }: RunPickProps) {
   const since = Math.floor((Date.now() - WEEK_MS) / HOUR_MS) * HOUR_MS;
   const question = new URLSearchParams({ q: filter, since: String(since), limit: '200' });
-  const { data } = useData<RunList>(`/api/runs?${question}`, false);
+  const { data } = useData<RunList>(`/api/runs?${question}`, 'once');
   const options = (data?.runs ?? []).map((run): readonly [string, string] => [
     run.id,
     `${new Date(run.startMs).toLocaleString('en-GB')} · ${run.name} · ${run.models[0] ?? run.service ?? ''} · ${run.id.slice(0, 8)}`,

@@ -35,7 +35,7 @@ export function CompareRanges({ route }: { route: Route }) {
     b_until: String(now),
   });
   const address = `/api/compare/ranges?${question}`;
-  const { data, error, retry } = useData<{ a: Side; b: Side }>(address, false);
+  const { data, error, retry } = useData<{ a: Side; b: Side }>(address, 'once');
   return (
     <>
       <div class="bar">

@@ -23,10 +23,12 @@ interface Total extends Omit<CostRow, 'timeMs'> {
 
 /** Cost: where the money goes. */
 export function Cost({ route }: { route: Route }) {
-  const by = DIMENSIONS.find(([name]) => name === route.query.get('by')) ?? DIMENSIONS[0];
+  const asked = DIMENSIONS.find(([name]) => name === route.query.get('by')) ?? DIMENSIONS[0];
   const since = Math.floor((Date.now() - rangeOf(route)) / 3_600_000) * 3_600_000;
-  const address = `/api/cost?by=${by[0]}&since=${since}`;
-  const { data, error, retry } = useData<{ rows: readonly CostRow[] }>(address);
+  const address = `/api/cost?by=${asked[0]}&since=${since}`;
+  const { data, error, asOfMs, retry } = useData<{ by: string; rows: readonly CostRow[] }>(address);
+  // Until the new rows are there, the old ones stand under what they are by.
+  const by = DIMENSIONS.find(([name]) => name === data?.by) ?? asked;
   const totals = totalsOf(data?.rows ?? []);
   // A call offers many tools: it is counted with what is no definition.
   const counted = by[0] === 'tool' ? totals.filter(({ name }) => name === '') : totals;
@@ -44,7 +46,7 @@ export function Cost({ route }: { route: Route }) {
             <button
               key={name}
               type="button"
-              aria-pressed={by[0] === name}
+              aria-pressed={asked[0] === name}
               onClick={() => {
                 location.hash = here(route, { by: name });
               }}
@@ -56,7 +58,8 @@ export function Cost({ route }: { route: Route }) {
         <RangeSelect route={route} />
         <SqlButton sources={[{ title: 'Costs, from the hourly roll-up', address }]} />
       </div>
-      {error !== undefined && <Trouble error={error} retry={retry} />}
+      {data === undefined && error === undefined && <p class="foot">Loading</p>}
+      {error !== undefined && <Trouble error={error} retry={retry} asOfMs={data && asOfMs} />}
       {data !== undefined && totals.length === 0 && (
         <Empty title="No model was called in this range">
           <p>Model calls appear here within a quarter of a minute.</p>

@@ -3,11 +3,12 @@ import { useEffect, useState } from 'preact/hooks';
 import { formatCount } from '../../runs/index.ts';
 import { Compare } from './compare.tsx';
 import { Cost } from './cost.tsx';
-import { setPaused, startLive, useNewRuns } from './data.ts';
+import { useNewRuns } from './data.ts';
 import { Help } from './help.tsx';
 import { useKeys } from './keys.ts';
+import { type Connection, setPaused, startLive, useConnection } from './live.ts';
 import { Palette } from './palette.tsx';
-import { Icon, type IconName } from './parts.tsx';
+import { Icon, type IconName, Time } from './parts.tsx';
 import { link, type Route, useRoute } from './route.ts';
 import { Run } from './run.tsx';
 import { Runs } from './runs.tsx';
@@ -38,6 +39,7 @@ function App() {
   const waits = useWaitingCount();
   const fresh = useNewRuns(isPaused);
   const isLocked = useLocked();
+  const connection = useConnection();
   const togglePause = () => {
     setPaused(!isPaused);
     pause(!isPaused);
@@ -78,13 +80,13 @@ function App() {
         <span class="push" />
         <button
           type="button"
-          class="btn live"
+          class={connection.lost === undefined ? 'btn live' : 'btn live lost'}
           aria-pressed={!isPaused}
           onClick={togglePause}
           title="New runs enter as they arrive (p)"
         >
-          {isPaused ? <Icon name="pause" class="" /> : <span class="dot" />}
-          {isPaused ? 'Paused' : 'Live'}
+          {liveIcon(connection, isPaused)}
+          {connection.lost === undefined ? (isPaused ? 'Paused' : 'Live') : LOST[connection.lost]}
           {fresh !== undefined && fresh > 0 && <b class="count">{formatCount(fresh)} new</b>}
         </button>
         <span class="vh" role="status">
@@ -113,7 +115,8 @@ function App() {
           <Icon name={isDark(theme) ? 'sun' : 'moon'} class="" />
         </button>
       </header>
-      <main id="main" tabIndex={-1}>
+      {!isLocked && <Lost connection={connection} />}
+      <main id="main" tabIndex={-1} class={connection.lost === undefined ? '' : 'stale'}>
         {isLocked ? <Locked /> : <View route={route} />}
       </main>
       <nav id="tabs" aria-label="Views, below">
@@ -132,6 +135,30 @@ function App() {
         />
       )}
     </>
+  );
+}
+
+const LOST = { server: 'Server lost', database: 'Database lost' } as const;
+
+function liveIcon({ lost }: Connection, isPaused: boolean) {
+  if (lost !== undefined) return <Icon name="failed" />;
+  return isPaused ? <Icon name="pause" class="" /> : <span class="dot" />;
+}
+
+/** Says that nothing below is new, and of when it is. */
+function Lost({ connection: { lost, why, asOfMs } }: { connection: Connection }) {
+  if (lost === undefined) return null;
+  return (
+    <p class="lostbar" role="alert">
+      <Icon name="failed" />
+      <span>
+        <b>
+          {lost === 'server' ? 'The server of this page does not answer.' : 'The database does not answer.'}
+        </b>{' '}
+        What is shown is of <Time ms={asOfMs} />. It is tried again every second.
+        {why !== '' && <span class="sub"> {why}</span>}
+      </span>
+    </p>
   );
 }
 

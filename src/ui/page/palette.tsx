@@ -99,8 +99,8 @@ export function Palette({ views, actions, close }: PaletteProps) {
 
 function useEntries(views: readonly ViewKey[], actions: readonly Action[]): readonly Entry[] {
   const [since] = useState(() => Date.now() - DAY_MS);
-  const runs = useData<RunList>('/api/runs?limit=30', false).data?.runs ?? [];
-  const tools = useData<{ tools: readonly ToolRow[] }>(`/api/tools?since=${since}`, false).data?.tools ?? [];
+  const runs = useData<RunList>('/api/runs?limit=30', 'once').data?.runs ?? [];
+  const tools = useData<{ tools: readonly ToolRow[] }>(`/api/tools?since=${since}`, 'once').data?.tools ?? [];
   const go = (path: string, q?: string) => () => {
     location.hash = link(path, { q });
   };

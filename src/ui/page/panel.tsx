@@ -178,7 +178,7 @@ function Texts({ runId, said, isFailed }: TextsProps) {
   const [whole, setWhole] = useState<string | undefined>(undefined);
   const { data, error } = useData<Said>(
     said !== undefined && whole === said.spanId ? `/api/runs/${runId}/spans/${said.spanId}/said` : undefined,
-    false,
+    'once',
   );
   if (said === undefined) return null;
   const isWhole = whole === said.spanId && data?.spanId === said.spanId;
@@ -259,7 +259,7 @@ function AllFields({ runId, spanId }: { runId: string; spanId: string }) {
   const [isOpen, setOpen] = useState(false);
   const { data } = useData<Readonly<Record<string, unknown>>>(
     isOpen ? `/api/runs/${runId}/spans/${spanId}` : undefined,
-    false,
+    'once',
   );
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>

@@ -101,8 +101,30 @@ export interface ApiError {
 }
 
 /** What to do when the server has no answer. */
-export function Trouble({ error, retry }: { error: ApiError; retry?: () => void }) {
+interface TroubleProps {
+  readonly error: ApiError;
+  readonly retry?: () => void;
+  /** Of when what is shown beside it is; undefined where nothing is. */
+  readonly asOfMs?: number | undefined;
+}
+
+export function Trouble({ error, retry, asOfMs }: TroubleProps) {
   const [title, advice] = TROUBLES[error.code] ?? ['This cannot be shown.', undefined];
+  if (asOfMs !== undefined) {
+    return (
+      <p class="note off" role="alert">
+        <Icon name="failed" />
+        <span>
+          What is shown is of <Time ms={asOfMs} />: {error.message}
+        </span>
+        {retry !== undefined && (
+          <button type="button" class="lnk" onClick={retry}>
+            Try again
+          </button>
+        )}
+      </p>
+    );
+  }
   return (
     <div class="empty" role="alert">
       <h2>{title}</h2>

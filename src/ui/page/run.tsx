@@ -1,5 +1,13 @@
-import { useEffect, useState } from 'preact/hooks';
-import { formatDuration, type RunRow, type RunSpan, type Said, type SentencePart } from '../../runs/index.ts';
+import { useMemo } from 'preact/hooks';
+import {
+  formatDuration,
+  type RunRow,
+  type RunSpan,
+  type Said,
+  type SentencePart,
+  type SentSpan,
+  withNulls,
+} from '../../runs/index.ts';
 import { ConversationTab } from './conversation.tsx';
 import { useData } from './data.ts';
 import { KeepGolden } from './keep-golden.tsx';
@@ -14,7 +22,7 @@ import { longWait, Waterfall } from './waterfall.tsx';
 /** What the server tells of a run. */
 export interface RunAnswer {
   readonly run: RunRow;
-  readonly spans: readonly RunSpan[];
+  readonly spans: readonly SentSpan[];
   readonly said: readonly Said[];
   readonly explanation: readonly SentencePart[];
 }
@@ -25,8 +33,6 @@ const TABS = [
   ['raw', 'Raw JSON-RPC'],
 ] as const;
 
-/** A run without a span for so long is over: it is not loaded again with each span of others. */
-const STILL_MS = 600_000;
 /** Lines that are kept open in the address. */
 const MAX_OPEN = 100;
 
@@ -35,11 +41,8 @@ export function Run({ route }: { route: Route }) {
   const [id = ''] = route.args;
   const tab = TABS.find(([name]) => name === route.args[1])?.[0] ?? 'conversation';
   const address = `/api/runs/${encodeURIComponent(id)}`;
-  const [isOver, setOver] = useState(false);
-  const { data, error, retry } = useData<RunAnswer>(`${address}?fresh`, !isOver);
-  useEffect(() => {
-    if (data !== undefined) setOver(Date.now() - data.run.endMs > STILL_MS);
-  }, [data]);
+  const { data, error, asOfMs, retry } = useData<RunAnswer>(`${address}?fresh`);
+  const spans = useMemo(() => (data?.spans ?? []).map(withNulls), [data]);
   if (error !== undefined && data === undefined) {
     if (error.status !== 404) return <Trouble error={error} retry={retry} />;
     return (
@@ -52,7 +55,7 @@ export function Run({ route }: { route: Route }) {
     );
   }
   if (data === undefined) return <p class="foot">Loading</p>;
-  const { run, spans, said, explanation } = data;
+  const { run, said, explanation } = data;
   const asked = route.query.get('span');
   const chosen = spans.find((span) => span.id === asked) ?? standsOut(explanation, spans);
   const open = new Set((route.query.get('open') ?? '').split(',').filter(Boolean));
@@ -67,7 +70,7 @@ export function Run({ route }: { route: Route }) {
   return (
     <>
       <Head run={run} spans={spans} explanation={explanation} address={address} at={at} />
-      {error !== undefined && <Trouble error={error} retry={retry} />}
+      {error !== undefined && <Trouble error={error} retry={retry} asOfMs={asOfMs} />}
       <div class={asked === null ? 'split' : 'split has'}>
         <div class="mainc">
           <div class="tablist">

@@ -1,6 +1,5 @@
-import { useEffect, useState } from 'preact/hooks';
 import type { RunMetrics, RunRow, SeenNames } from '../../runs/index.ts';
-import { useData } from './data.ts';
+import { useAnswers } from './data.ts';
 import { FilterLine } from './filter-line.tsx';
 import { Trouble } from './parts.tsx';
 import { here, RANGE_NAMES, type Route, rangeOf, replaceRoute } from './route.ts';
@@ -16,19 +15,20 @@ export function Runs({ route }: { route: Route }) {
   const rangeMs = rangeOf(route);
   const limit = Math.min(500, Math.max(PAGE, Number(route.query.get('limit') ?? PAGE) || PAGE));
   const bySession = route.query.get('by') === 'session';
-  const since = useSince(rangeMs);
-  const question = new URLSearchParams({ q: filter, since: String(since) });
+  const question = new URLSearchParams({ q: filter, last: String(rangeMs) });
   const runsAddress = `/api/runs?${question}&limit=${limit}`;
   const sessionsAddress = `/api/sessions?${question}`;
   const metricsAddress = `/api/metrics?${question}`;
-  const list = useData<Listed>(bySession ? undefined : `${runsAddress}&fresh`);
-  const sessions = useData<ListedSessions>(bySession ? `${sessionsAddress}&fresh` : undefined);
-  const metrics = useData<RunMetrics>(metricsAddress);
-  const shown = bySession ? sessions : list;
+  // Rows and the figures above them are of one moment.
+  const shown = useAnswers<readonly [Listed | ListedSessions, RunMetrics]>([
+    `${bySession ? sessionsAddress : runsAddress}&fresh`,
+    metricsAddress,
+  ]);
+  const [answer, metrics] = shown.data ?? [];
+  const sessions = answer !== undefined && 'sessions' in answer ? answer : undefined;
+  const list = answer !== undefined && 'runs' in answer ? answer : undefined;
   const set = (parameters: Record<string, string | undefined>) => replaceRoute(here(route, parameters));
-  const runs = bySession
-    ? (sessions.data?.sessions.flatMap(({ newest }) => newest) ?? [])
-    : (list.data?.runs ?? []);
+  const runs = list?.runs ?? sessions?.sessions.flatMap(({ newest }) => newest) ?? [];
   return (
     <>
       <h1 class="vh">Runs</h1>
@@ -59,37 +59,25 @@ export function Runs({ route }: { route: Route }) {
           ]}
         />
       </div>
+      {shown.data === undefined && shown.error === undefined && <p class="foot">Loading</p>}
+      {shown.error !== undefined && (
+        <Trouble error={shown.error} retry={shown.retry} asOfMs={shown.data && shown.asOfMs} />
+      )}
       <div class={shown.isLoading && shown.data !== undefined ? 'loading' : ''}>
-        {metrics.data !== undefined && shown.error === undefined && (
-          <Strip metrics={metrics.data} route={route} />
-        )}
-        {shown.error !== undefined && <Trouble error={shown.error} retry={shown.retry} />}
-        {bySession && sessions.data !== undefined && (
-          <SessionTable list={sessions.data} route={route} hasFilter={filter !== ''} />
-        )}
-        {!bySession && list.data !== undefined && (
+        {metrics !== undefined && <Strip metrics={metrics} route={route} />}
+        {sessions !== undefined && <SessionTable list={sessions} route={route} hasFilter={filter !== ''} />}
+        {list !== undefined && (
           <RunTable
-            list={list.data}
+            list={list}
             route={route}
             hasFilter={filter !== ''}
-            total={metrics.data?.runs}
+            total={metrics?.runs}
             onMore={() => set({ limit: String(limit + PAGE * 2) })}
           />
         )}
       </div>
     </>
   );
-}
-
-/** Start of the range; it moves on with the clock in steps, so that not every look is another question. */
-function useSince(rangeMs: number): number {
-  const step = Math.max(1000, Math.min(60_000, rangeMs / 200));
-  const [now, setNow] = useState(() => Math.floor(Date.now() / step) * step);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Math.floor(Date.now() / step) * step), step);
-    return () => clearInterval(timer);
-  }, [step]);
-  return Math.round(now - rangeMs);
 }
 
 export function RangeSelect({ route }: { route: Route }) {

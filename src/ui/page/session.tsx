@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { CopyLines, Empty } from './parts.tsx';
+import { type ApiError, CopyLines, Empty } from './parts.tsx';
 
 /**
  * The key of this browser's session. The address that was printed gives it, together with a cookie; the server wants both.
@@ -37,11 +37,50 @@ function stored(): string | undefined {
   }
 }
 
+/** An answer and the mark that its server gave it. */
+export interface Fetched {
+  readonly body: unknown;
+  readonly mark: string | null;
+}
+
+/** Loads what an address gives; what is there already is kept if it has not changed. @throws ApiError why it cannot. */
+export function load(address: string, known?: Fetched, signal?: AbortSignal): Promise<Fetched> {
+  const mark = known?.mark;
+  return ask(address, {
+    ...(signal !== undefined && { signal }),
+    ...(mark != null && { headers: { 'if-none-match': mark } }),
+  }).then((answer) => (answer.body === undefined && known !== undefined ? known : answer));
+}
+
+/** Asks the server. @throws ApiError why there is no answer. */
+export async function ask(address: string, init: RequestInit): Promise<Fetched> {
+  let response: Response;
+  try {
+    // The browser would keep what people said on its disk.
+    response = await fetch(address, {
+      ...init,
+      cache: 'no-store',
+      headers: { ...init.headers, ...sessionHeaders() },
+    });
+  } catch {
+    throw { code: 'OFFLINE', message: 'The page cannot reach its server.', status: 0 } satisfies ApiError;
+  }
+  const mark = response.headers.get('etag');
+  if (response.status === 304) return { body: undefined, mark };
+  const body = (await response.json().catch(() => undefined)) as { error?: ApiError } | undefined;
+  if (response.ok && body !== undefined) return { body, mark };
+  const { code = 'HTTP', message = `The server answered ${response.status}.` } = body?.error ?? {};
+  const error = { code, message, status: response.status } satisfies ApiError;
+  sessionOver(error);
+  throw error;
+}
+
 let isLocked = false;
 const watchers = new Set<() => void>();
 
-/** Told that the server does not know this browser. */
-export function lock(): void {
+/** Locks the page where the server does not know this browser. */
+export function sessionOver({ status }: ApiError): void {
+  if (status !== 401) return;
   isLocked = true;
   for (const watcher of watchers) watcher();
 }

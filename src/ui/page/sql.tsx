@@ -45,7 +45,7 @@ function SqlDialog({ sources, close }: { sources: readonly SqlSource[]; close: (
 function Statements({ source: { title, address } }: { source: SqlSource }) {
   const { data, error } = useData<{ statements: readonly string[] }>(
     `${address}${address.includes('?') ? '&' : '?'}sql`,
-    false,
+    'once',
   );
   if (error !== undefined) return <Trouble error={error} />;
   return (

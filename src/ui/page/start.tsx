@@ -15,7 +15,7 @@ const USUAL: readonly SenderSettings[] = [
 
 /** What to do while there is nothing to show. */
 export function Start() {
-  const { data } = useData<{ senders: readonly SenderSettings[] }>('/api/senders', false);
+  const { data } = useData<{ senders: readonly SenderSettings[] }>('/api/senders', 'once');
   if (data === undefined) return null;
   const isReceiver = data.senders.length > 0;
   const senders = isReceiver ? data.senders : USUAL;

@@ -20,7 +20,7 @@ const HIGH_RATE = 0.05;
 /** Tools: which is slow, failing or unused. */
 export function Tools({ route }: { route: Route }) {
   const address = `/api/tools?since=${hourly(Date.now() - rangeOf(route))}`;
-  const { data, error, retry } = useData<{
+  const { data, error, asOfMs, retry } = useData<{
     tools: readonly ToolRow[];
     tax: TaxReport;
     changed: readonly ChangedTool[];
@@ -53,7 +53,8 @@ export function Tools({ route }: { route: Route }) {
         <RangeSelect route={route} />
         <SqlButton sources={[{ title: 'Tools, from the hourly roll-up', address }]} />
       </div>
-      {error !== undefined && <Trouble error={error} retry={retry} />}
+      {data === undefined && error === undefined && <p class="foot">Loading</p>}
+      {error !== undefined && <Trouble error={error} retry={retry} asOfMs={data && asOfMs} />}
       {data !== undefined && tools.length === 0 && (
         <Empty title="No tool was called in this range">
           <p>Tools appear here within a quarter of a minute after their first call.</p>
@@ -97,8 +98,7 @@ function Sentence({ tools, tax, route }: SentenceProps) {
       {formatCount(errors)} failed
       {worst !== undefined && (
         <>
-          ; most failing:{' '}
-          <a href={rowsOf(route, `tool:${filterValue(worst.tool)} status:failed`)}>{worst.tool}</a> (
+          ; most failing: <a href={rowsOf(route, `failed:${filterValue(worst.tool)}`)}>{worst.tool}</a> (
           {percent(worst.errors / worst.calls)})
         </>
       )}
@@ -231,7 +231,7 @@ interface ToolLineProps {
 }
 
 function ToolLine({ tool, most, hasTax, tax, route }: ToolLineProps) {
-  const rows = (more = '') => rowsOf(route, `tool:${filterValue(tool.tool)}${more}`);
+  const rows = (field = 'tool', more = '') => rowsOf(route, `${field}:${filterValue(tool.tool)}${more}`);
   const rate = tool.calls === 0 ? 0 : tool.errors / tool.calls;
   const tone = rate > HIGH_RATE ? 'num neg' : 'num';
   const ms = (value: number | null) => (value === null ? '–' : <Duration ms={value} />);
@@ -248,9 +248,7 @@ function ToolLine({ tool, most, hasTax, tax, route }: ToolLineProps) {
           <Count of={tool.calls} />
         </a>
       </td>
-      <td class={tone}>
-        {tool.errors === 0 ? '' : <a href={rows(' status:failed')}>{formatCount(tool.errors)}</a>}
-      </td>
+      <td class={tone}>{tool.errors === 0 ? '' : <a href={rows('failed')}>{formatCount(tool.errors)}</a>}</td>
       <td class={rate > HIGH_RATE ? tone : 'num dim'}>{tool.errors === 0 ? '' : percent(rate)}</td>
       <td class="num">{ms(tool.p50Ms)}</td>
       <td class="num">{ms(tool.p95Ms)}</td>
@@ -272,7 +270,7 @@ function ToolLine({ tool, most, hasTax, tax, route }: ToolLineProps) {
         {tool.denied === 0 ? (
           ''
         ) : (
-          <a href={rows(' status:denied')}>
+          <a href={rows('tool', ' status:denied')}>
             <Count of={tool.denied} />
           </a>
         )}

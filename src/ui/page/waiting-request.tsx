@@ -37,10 +37,10 @@ export function StatusTag({ row }: { row: WaitingRow }) {
 /** One request: what is asked, on what grounds, and the buttons that decide. */
 export function WaitingRequest({ id, open }: { id: string; open: readonly WaitingRow[] }) {
   const address = `/api/waiting/${id}`;
-  const { data, error, retry } = useData<WaitingDetail>(address);
+  const { data, error, asOfMs, retry } = useData<WaitingDetail>(address, 'always');
   const [failed, setFailed] = useState<ApiError>();
   const [isBusy, setBusy] = useState(false);
-  const person = useData<{ person: string | null }>('/api/session', false).data?.person;
+  const person = useData<{ person: string | null }>('/api/session', 'once').data?.person;
   const note = useRef<HTMLInputElement>(null);
   const scope = useRef<HTMLSelectElement>(null);
   const shownAt = useRef(Number.POSITIVE_INFINITY);
@@ -78,13 +78,13 @@ export function WaitingRequest({ id, open }: { id: string; open: readonly Waitin
       </Empty>
     );
   }
-  if (error !== undefined) return <Trouble error={error} />;
-  if (data === undefined) return null;
+  if (data === undefined) return error === undefined ? null : <Trouble error={error} retry={retry} />;
   return (
     <section class="wdetail" aria-label={`Request ${data.tool ?? data.reason}`}>
       <a class="btn wall" href={link('waiting')}>
         All that waits
       </a>
+      {error !== undefined && <Trouble error={error} retry={retry} asOfMs={asOfMs} />}
       <h2>
         {data.tool ?? data.reason} <StatusTag row={data} />
       </h2>

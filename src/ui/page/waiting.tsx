@@ -11,8 +11,8 @@ interface WaitingTools {
 
 /** Waiting: what a person has to decide, and on what grounds. */
 export function WaitingView({ route }: { route: Route }) {
-  const { data, error } = useData<WaitingLists>('/api/waiting');
-  const tools = useData<WaitingTools>(TOOLS);
+  const { data, error, asOfMs, retry } = useData<WaitingLists>('/api/waiting', 'always');
+  const tools = useData<WaitingTools>(TOOLS, 'always');
   const quarantined = tools.data?.tools ?? [];
   const open = [...(data?.open ?? []), ...quarantined];
   const id = route.args[0] ?? open[0]?.id;
@@ -33,7 +33,7 @@ export function WaitingView({ route }: { route: Route }) {
           ]}
         />
       </div>
-      {error !== undefined && <Trouble error={error} />}
+      {error !== undefined && <Trouble error={error} retry={retry} asOfMs={data && asOfMs} />}
       {error === undefined && tools.error !== undefined && (
         <p class="neg" role="alert">
           Tools that changed or are barred cannot be listed: {tools.error.message}
@@ -95,6 +95,6 @@ function whoOf({ kind, caller, server }: WaitingRow): string {
 
 /** How many wait, for the title of the tab. */
 export function useWaitingCount(): number {
-  const calls = useData<WaitingLists>('/api/waiting').data?.open.length ?? 0;
-  return calls + (useData<WaitingTools>(TOOLS).data?.tools.length ?? 0);
+  const calls = useData<WaitingLists>('/api/waiting', 'always').data?.open.length ?? 0;
+  return calls + (useData<WaitingTools>(TOOLS, 'always').data?.tools.length ?? 0);
 }

@@ -23,11 +23,13 @@ import {
   runMetrics,
   toolHealth,
   toolRow,
+  withoutNulls,
 } from '../../runs/index.ts';
 import { withMeanings } from './findings.ts';
 import { goldenNames } from './golden-file.ts';
 import { readGoldenRun } from './goldens.ts';
 import { printableAnswer } from './printable-answer.ts';
+import { markOf } from './send.ts';
 import { recording } from './statements.ts';
 
 /** The longest range of time, in days. */
@@ -39,7 +41,12 @@ export interface ApiSources {
   readonly db: Queryable;
   /** Folder of the goldens to compare with. */
   readonly goldens: string;
+  /** Marks the answer before it is read: true if who asks has the one of this mark. */
+  readonly isKnown?: ((mark: string) => boolean) | undefined;
 }
+
+/** In place of an answer that who asks has already. */
+export const UNCHANGED: object = {};
 
 /** An answer of the API: undefined is "not found". */
 type Answer = Promise<object | undefined>;
@@ -116,12 +123,15 @@ async function tools({ db }: ApiSources, query: URLSearchParams): Answer {
   return { tools: health, tax, changed: await changedTools(db, range) };
 }
 
-async function run({ db }: ApiSources, _query: URLSearchParams, id = ''): Answer {
+async function run({ db, isKnown }: ApiSources, _query: URLSearchParams, id = ''): Answer {
   const row = await findRun(db, id);
   if (row === undefined) return undefined;
+  // Each of its spans changes the row, which is a thousandth of the work.
+  if (isKnown?.(markOf(JSON.stringify(row))) === true) return UNCHANGED;
   const spans = await readRunSpans(db, row);
   const texts = await readSaid(db, row.id, spans);
-  return { run: row, spans: withMeanings(spans), said: texts, explanation: explainRun(spans) };
+  const explanation = explainRun(spans);
+  return { run: row, spans: withMeanings(spans).map(withoutNulls), said: texts, explanation };
 }
 
 async function span({ db }: ApiSources, _query: URLSearchParams, traceId = '', spanId = ''): Answer {
@@ -141,7 +151,7 @@ async function cost({ db }: ApiSources, query: URLSearchParams): Answer {
   const given = query.get('by') ?? 'model';
   const by = COST_DIMENSIONS.find((dimension: string) => dimension === given);
   if (by === undefined) throw invalidOption('by', `one of ${COST_DIMENSIONS.join(', ')}`, given);
-  return { rows: await costs(db, by, rangeOf(query)) };
+  return { by, rows: await costs(db, by, rangeOf(query)) };
 }
 
 async function waiting({ db }: ApiSources, _query: URLSearchParams, id = ''): Answer {
@@ -207,13 +217,20 @@ function selectionOf(query: URLSearchParams): {
 
 function rangeOf(query: URLSearchParams, prefix = ''): { sinceMs: number; untilMs: number } {
   const untilMs = timeOf(query, `${prefix}until`) ?? Date.now();
-  const sinceMs = timeOf(query, `${prefix}since`) ?? untilMs - DAY_MS;
+  const lastMs = timeOf(query, `${prefix}last`);
+  const sinceMs = timeOf(query, `${prefix}since`) ?? startOf(untilMs, lastMs ?? DAY_MS);
   if (sinceMs < untilMs && untilMs - sinceMs <= MAX_DAYS * DAY_MS) return { sinceMs, untilMs };
   throw invalidOption(
     `${prefix}since`,
     `a time at most ${MAX_DAYS} days before '${prefix}until'`,
     query.get(`${prefix}since`),
   );
+}
+
+/** Start of a range that ends now; it moves on with the clock in steps, so that not every look is another question. */
+function startOf(untilMs: number, lastMs: number): number {
+  const step = Math.max(1000, Math.min(60_000, lastMs / 200));
+  return Math.floor((untilMs - lastMs) / step) * step;
 }
 
 /** Milliseconds since 1970; a whole number that a Date can hold. */

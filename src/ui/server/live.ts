@@ -8,6 +8,8 @@ import { listWaitingTools } from '../../runs/index.ts';
 const REFRESH_MS = 500;
 /** Roll-ups by the hour are for views that nobody watches second by second. */
 const ROLLUP_EVERY = 30;
+/** A turn that takes longer waits for a database that does not answer. */
+const STUCK_MS = 5000;
 const MAX_LISTENERS = 64;
 const TRIES = 5;
 const PAUSE_MS = 40;
@@ -15,7 +17,8 @@ const PAUSE_MS = 40;
 /**
  * Keeps what the page shows fresh while somebody looks, and tells the pages (server-sent events) that runs, or what waits
  * for a person, have changed.
- * A database that is gone is tried again with each turn.
+ * A database that is gone is tried again with each turn, and the pages are told so; a beat with each turn tells them that
+ * this process is there.
  */
 export class Live {
   readonly #db: Queryable;
@@ -27,6 +30,9 @@ export class Live {
   #working: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #isReadOnly = false;
+  #began = 0;
+  /** Why the database does not answer, while it does not. */
+  #down: string | undefined;
 
   /** @param questions the database as the views ask it, so that what waits is looked for once for both. */
   constructor(db: Queryable, questions: Queryable = db) {
@@ -44,9 +50,14 @@ export class Live {
     });
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
     // What changed between the loading of the page and now, or while it was not connected, would be missed.
-    response.write('retry: 2000\n\nevent: changed\ndata: ""\n\n');
+    const state = this.#down === undefined ? eventText('changed', '') : eventText('down', this.#down);
+    response.write(`retry: 1000\n\n${state}`);
     this.#timer ??= setInterval(() => {
+      // A page that hears nothing takes this process for dead.
+      this.#tell('beat', '');
       if (this.#working === undefined) void this.refresh();
+      else if (Date.now() - this.#began > STUCK_MS)
+        this.#setDown(`It has not answered for ${STUCK_MS / 1000} s`);
     }, REFRESH_MS).unref();
     return true;
   }
@@ -70,8 +81,10 @@ export class Live {
   }
 
   #turn(): Promise<void> {
+    if (this.#working === undefined) this.#began = Date.now();
     this.#working ??= this.#refresh()
-      .catch((error: unknown) => this.#tell('down', errorMessage(error)))
+      .then(() => this.#setDown(undefined))
+      .catch((error: unknown) => this.#setDown(errorMessage(error)))
       .finally(() => {
         this.#working = undefined;
       });
@@ -131,12 +144,23 @@ export class Live {
     }
   }
 
+  #setDown(why: string | undefined): void {
+    if (why === this.#down) return;
+    this.#down = why;
+    if (why === undefined) this.#tell('changed', '');
+    else this.#tell('down', why);
+  }
+
   #tell(event: string, data: string): void {
-    const text = `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+    const text = eventText(event, data);
     for (const response of this.#listeners) {
       // A page that does not read is cut off instead of being buffered for.
       if (response.writableLength > 65_536) response.destroy();
       else response.write(text);
     }
   }
+}
+
+function eventText(event: string, data: string): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

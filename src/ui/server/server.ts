@@ -1,22 +1,20 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { errorMessage, ObservatoryError, PortConnections } from '../../base/index.ts';
 import { type Queryable, reading } from '../../postgres/index.ts';
 import type { StoreMcp } from '../mcp/index.ts';
 import { Access } from './access.ts';
 import { Announcer, checkWebhook, type WebhookOptions } from './announce.ts';
-import { type ApiSources, answerApi } from './api.ts';
-import { type Asset, readAssets } from './assets.ts';
+import { type ApiSources, answerApi, UNCHANGED } from './api.ts';
+import { type Asset, readAssets, sendAsset } from './assets.ts';
 import { decideWaiting, readJsonBody } from './decide.ts';
 import { findGoldenFile, sendGoldenFile } from './golden-file.ts';
 import { checkRequest, type GuardOptions, setSecurityHeaders } from './guard.ts';
-import { jsonParts } from './json-parts.ts';
 import { keepGolden } from './keep-golden.ts';
 import { Live } from './live.ts';
 import { answerMcp } from './mcp-endpoint.ts';
 import { printableAnswer } from './printable-answer.ts';
+import { sendJson, sendJsonAnswer, sendText, sendUnchanged } from './send.ts';
 
 const MAX_URL_CHARS = 8192;
 const MAX_CONNECTIONS = 256;
@@ -136,7 +134,7 @@ async function stop(server: Server, live: Live): Promise<void> {
   await closed;
 }
 
-interface Parts extends ApiSources {
+interface Parts extends Omit<ApiSources, 'isKnown'> {
   /** The same database, for what only reads: one object, by which answers are remembered. */
   readonly questions: Queryable;
   readonly assets: ReadonlyMap<string, Asset>;
@@ -172,12 +170,12 @@ async function handle(request: IncomingMessage, response: ServerResponse, parts:
     if (request.method === 'POST') return await sendPosted(request, response, url, parts);
     if (request.method !== 'GET' && request.method !== 'HEAD') return sendText(response, 405, 'Only GET');
     const asset = parts.assets.get(url.pathname);
-    if (asset !== undefined) return sendAsset(response, asset);
+    if (asset !== undefined) return sendAsset(request, response, asset);
     if (url.pathname === '/api/live') {
       if (!parts.live.add(response)) sendText(response, 503, 'Too many pages are open');
       return;
     }
-    await sendAnswer(response, url, parts);
+    await sendAnswer(request, response, url, parts);
   } catch (error) {
     sendText(response, 500, errorMessage(error));
   }
@@ -187,6 +185,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, parts:
 const QUESTION_TIMEOUT_MS = 15_000;
 
 async function sendAnswer(
+  request: IncomingMessage,
   response: ServerResponse,
   url: URL,
   { questions, goldens, live, senders, person }: Parts,
@@ -201,9 +200,15 @@ async function sendAnswer(
       const file = await findGoldenFile(goldens, url.searchParams.get('name') ?? '');
       return file === undefined ? sendNotFound(response) : await sendGoldenFile(response, file);
     }
-    const answer = await answerApi({ db: questions, goldens }, url.pathname, url.searchParams);
-    if (answer !== undefined) return await streamJson(response, answer);
-    sendNotFound(response);
+    let mark: string | undefined;
+    const isKnown = (known: string) => {
+      mark = known;
+      return request.headers['if-none-match'] === known;
+    };
+    const answer = await answerApi({ db: questions, goldens, isKnown }, url.pathname, url.searchParams);
+    if (answer === undefined) sendNotFound(response);
+    else if (answer === UNCHANGED) sendUnchanged(response, mark ?? '');
+    else await sendJsonAnswer(request, response, answer, mark);
   } catch (error) {
     sendError(response, error);
   }
@@ -265,33 +270,4 @@ function sendRefusal(
 
 function sendNotFound(response: ServerResponse): void {
   sendJson(response, 404, { error: { code: 'NOT_FOUND', message: 'Nothing is here' } });
-}
-
-function sendAsset(response: ServerResponse, { type, body }: Asset): void {
-  response.writeHead(200, { 'content-type': type, 'cache-control': 'no-cache' }).end(body);
-}
-
-const JSON_HEADERS = {
-  'content-type': 'application/json; charset=utf-8',
-  'cache-control': 'no-store',
-} as const;
-
-/** The run of a day may be many megabytes: it is written in parts, as fast as the reader takes them. */
-async function streamJson(response: ServerResponse, answer: object): Promise<void> {
-  response.writeHead(200, JSON_HEADERS);
-  // A reader that leaves early is no error of the page.
-  await pipeline(Readable.from(jsonParts(answer)), response).catch(() => undefined);
-}
-
-function sendJson(response: ServerResponse, status: number, answer: object): void {
-  if (response.headersSent) return;
-  response.writeHead(status, JSON_HEADERS).end(JSON.stringify(answer));
-}
-
-function sendText(response: ServerResponse, status: number, message: string): void {
-  if (response.headersSent) {
-    response.destroy();
-    return;
-  }
-  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${message}\n`);
 }

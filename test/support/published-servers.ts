@@ -1,0 +1,155 @@
+/** MCP servers that others have published: what starts them without an account, and a call that none needs. */
+
+export interface PublishedServer {
+  /** Of npm or PyPI, with its version. */
+  readonly spec: string;
+  readonly from: 'npm' | 'pypi';
+  /** The program of the package, where it has several or another than its main one. */
+  readonly bin?: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly call: { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> };
+  /** Part of the usual run: each shows another kind. */
+  readonly kind?: string;
+}
+
+/** `FOLDER` in an argument is an empty folder of the run's own. */
+export const PUBLISHED: readonly PublishedServer[] = [
+  {
+    spec: '@playwright/mcp@0.0.83',
+    from: 'npm',
+    args: ['--headless'],
+    call: { name: 'browser_close', arguments: {} },
+    kind: 'the SDK bundled, CommonJS',
+  },
+  {
+    spec: 'chrome-devtools-mcp@1.11.0',
+    from: 'npm',
+    bin: 'chrome-devtools-mcp',
+    args: ['--no-usage-statistics', '--headless', '--executablePath', '/nonexistent/chrome'],
+    call: { name: 'list_pages', arguments: {} },
+    kind: 'the SDK bundled, ES module, a failing tool',
+  },
+  {
+    spec: '@notionhq/notion-mcp-server@2.5.2',
+    from: 'npm',
+    env: { NOTION_TOKEN: 'none' },
+    call: { name: 'API-get-self', arguments: {} },
+  },
+  {
+    spec: '@upstash/context7-mcp@4.1.1',
+    from: 'npm',
+    call: { name: 'resolve-library-id', arguments: { query: 'react', libraryName: 'react' } },
+    kind: 'version 2 of the SDK',
+  },
+  {
+    spec: 'tavily-mcp@0.2.22',
+    from: 'npm',
+    env: { TAVILY_API_KEY: 'none' },
+    call: { name: 'tavily_search', arguments: { query: 'otters' } },
+  },
+  {
+    spec: '@wonderwhy-er/desktop-commander@0.2.52',
+    from: 'npm',
+    bin: 'desktop-commander',
+    call: { name: 'list_sessions', arguments: {} },
+  },
+  {
+    spec: 'mcp-server-kubernetes@4.1.7',
+    from: 'npm',
+    call: { name: 'ping', arguments: {} },
+  },
+  {
+    spec: '@modelcontextprotocol/server-filesystem@2026.8.31',
+    from: 'npm',
+    args: ['FOLDER'],
+    call: { name: 'list_directory', arguments: { path: 'FOLDER' } },
+    kind: 'the SDK beside the server',
+  },
+  {
+    spec: '@modelcontextprotocol/server-everything@2026.8.31',
+    from: 'npm',
+    call: { name: 'echo', arguments: { message: 'hi' } },
+  },
+  {
+    spec: '@modelcontextprotocol/server-memory@2026.8.31',
+    from: 'npm',
+    env: { MEMORY_FILE_PATH: 'FOLDER/memory.jsonl' },
+    call: { name: 'read_graph', arguments: {} },
+  },
+  {
+    spec: '@modelcontextprotocol/server-sequential-thinking@2026.8.31',
+    from: 'npm',
+    call: {
+      name: 'sequentialthinking',
+      arguments: { thought: 'one', nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1 },
+    },
+  },
+  {
+    spec: '@modelcontextprotocol/server-postgres@0.6.2',
+    from: 'npm',
+    args: ['postgresql://127.0.0.1:1/none'],
+    call: { name: 'query', arguments: { sql: 'SELECT 1' } },
+    kind: 'an early SDK, errors of JSON-RPC',
+  },
+  {
+    spec: '@modelcontextprotocol/server-slack@2025.4.25',
+    from: 'npm',
+    env: { SLACK_BOT_TOKEN: 'none', SLACK_TEAM_ID: 'none' },
+    call: { name: 'slack_list_channels', arguments: {} },
+  },
+  {
+    spec: '@modelcontextprotocol/server-github@2025.4.8',
+    from: 'npm',
+    call: { name: 'search_repositories', arguments: { query: 'otters' } },
+  },
+  {
+    spec: 'figma-developer-mcp@0.13.2',
+    from: 'npm',
+    args: ['--figma-api-key=none', '--stdio'],
+    call: { name: 'get_figma_data', arguments: { fileKey: 'abcdef' } },
+  },
+  {
+    spec: 'mongodb-mcp-server@3.0.4',
+    from: 'npm',
+    args: ['--telemetry', 'disabled'],
+    call: { name: 'list-databases', arguments: {} },
+  },
+  {
+    spec: '@elastic/mcp-server-elasticsearch@0.3.1',
+    from: 'npm',
+    env: { ES_URL: 'http://127.0.0.1:1', ES_API_KEY: 'none' },
+    call: { name: 'list_indices', arguments: { indexPattern: '*' } },
+  },
+  {
+    spec: '@cocal/google-calendar-mcp@2.6.3',
+    from: 'npm',
+    env: { GOOGLE_OAUTH_CREDENTIALS: 'FOLDER/none.json' },
+    call: { name: 'list-calendars', arguments: {} },
+  },
+  {
+    spec: '@sentry/mcp-server@0.36.0',
+    from: 'npm',
+    args: ['--access-token=none'],
+    call: { name: 'whoami', arguments: {} },
+  },
+  {
+    spec: 'mcp-server-time==2026.10.19',
+    from: 'pypi',
+    call: {
+      name: 'convert_time',
+      arguments: { source_timezone: 'UTC', time: '12:00', target_timezone: 'Asia/Tokyo' },
+    },
+    kind: 'Python, a result that changes',
+  },
+  {
+    spec: 'mcp-server-git==2026.10.19',
+    from: 'pypi',
+    call: { name: 'git_status', arguments: { repo_path: 'FOLDER' } },
+  },
+  {
+    spec: 'mcp-server-fetch==2026.10.24',
+    from: 'pypi',
+    call: { name: 'fetch', arguments: { url: 'http://127.0.0.1:1/' } },
+  },
+];
