@@ -149,7 +149,8 @@ BEGIN
     EXIT WHEN found = '[]';
     corrected := corrected + mcp_traces_correct(found);
   END LOOP;
-  -- Two instrumentations that record the same side of a tool call: ours counts, else the one that began first.
+  -- Two instrumentations that record the same side of a tool call: ours counts, else the one that began first. One is in the
+  -- other, or they ran at the same time; SDKs begin spans at whole milliseconds, and end them by another clock.
   WITH fresh AS MATERIALIZED (
     SELECT trace_id, min(start_time) - interval '1 day' AS since, max(start_time) + interval '1 day' AS until
     FROM mcp_traces
@@ -168,9 +169,9 @@ BEGIN
       right(replace(other.span_id::text, '-', ''), 16) AS kept
     FROM sides AS one JOIN sides AS other ON other.trace_id = one.trace_id AND other.span_id <> one.span_id
       AND other.side = one.side AND other.tool_name = one.tool_name AND other.scope IS DISTINCT FROM one.scope
-      AND (other.parent_span_id = one.parent_span_id OR other.parent_span_id = one.span_id OR other.span_id = one.parent_span_id)
-      AND 2 * (least(other.end_time, one.end_time) - greatest(other.start_time, one.start_time))
-        >= least(other.end_time - other.start_time, one.end_time - one.start_time)
+      AND (other.parent_span_id = one.span_id OR other.span_id = one.parent_span_id OR other.parent_span_id = one.parent_span_id
+        AND 2 * (least(other.end_time, one.end_time) - greatest(other.start_time, one.start_time) + interval '1 millisecond')
+          >= least(other.end_time - other.start_time, one.end_time - one.start_time))
     WHERE one.counted_on IS NULL AND other.counted_on IS NULL
       AND (other.is_ours, one.start_time, one.span_id) > (one.is_ours, other.start_time, other.span_id)
     ORDER BY one.trace_id, one.span_id, other.is_ours DESC, other.start_time, other.span_id

@@ -34,17 +34,15 @@ async function edit<T>(place: Place, work: (db: Database) => Promise<T>): Promis
 }
 
 /** Stores runs as services do that see one span each. */
-function store(
-  place: Place,
+async function store(
+  connection: Database,
   runs: readonly Part[],
   options: ObservatorySpanProcessorOptions = {},
 ): Promise<void> {
-  return edit(place, async (connection) => {
-    await using exporter = new PostgresSpanExporter({ connection });
-    const spans = runs.flatMap((run) => spansOf(run, false));
-    for (const span of spans) new Enricher({ meterProvider: false, ...options }).enrichReceived(span);
-    assert.deepEqual(await exportSpans(exporter, spans), { code: 0 });
-  });
+  await using exporter = new PostgresSpanExporter({ connection });
+  const spans = runs.flatMap((run) => spansOf(run, false));
+  for (const span of spans) new Enricher({ meterProvider: false, ...options }).enrichReceived(span);
+  assert.deepEqual(await exportSpans(exporter, spans), { code: 0 });
 }
 
 const call = (attributes: Attributes, scope = OURS, parts: readonly Part[] = []): Part => ({
@@ -73,60 +71,38 @@ const WRONG: readonly Part[] = [
   call({ ...usage(20), 'gen_ai.completion': WRAPPER }),
 ];
 
-async function assertFindings(place: Place): Promise<void> {
-  await store(place, RIGHT);
-  await edit(place, rollUpAll);
-  const clean = await db(place, 'check', '--json');
-  assert.deepEqual([clean.rows[0]?.findings, clean.rows[0]?.clean, clean.code], [[], true, 0]);
-  assert.match((await db(place, 'check')).stdout, /nothing found that cannot be right/);
-
-  await store(place, WRONG);
-  await edit(place, (database) =>
-    database.query(
-      `UPDATE mcp_traces SET answer_hash = encode(sha256(convert_to(attributes ->> 'gen_ai.completion', 'UTF8')), 'hex')
-      WHERE attributes ? 'gen_ai.completion'`,
-    ),
-  );
-  // Calls of an older time are of no interest, and a trace whose root may still come is no shard.
-  await edit(place, (database) =>
-    database.exec(`INSERT INTO mcp_traces (trace_id, span_id, parent_span_id, start_time, end_time, span_name, span_kind, status_code,
+/** Stores what is wrong, and checks that it is found. @returns the findings. */
+async function assertFindings(place: Place): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  await edit(place, async (database) => {
+    await store(database, WRONG);
+    // Calls of an older time are of no interest, and a trace whose root may still come is no shard.
+    await database.exec(`
+      UPDATE mcp_traces SET answer_hash = encode(sha256(convert_to(attributes ->> 'gen_ai.completion', 'UTF8')), 'hex')
+      WHERE attributes ? 'gen_ai.completion';
+      INSERT INTO mcp_traces (trace_id, span_id, parent_span_id, start_time, end_time, span_name, span_kind, status_code,
         attributes, resource, events, links, cost_source, prompt_tokens, model)
       SELECT md5('t' || n)::uuid, md5('s' || n)::uuid, md5('p' || n)::uuid, at, at, 'x', 'client', 'unset', '{}', '{}', '[]', '[]',
         'unknown', 1000, 'old'
-      FROM (VALUES (1, now() - interval '8 days'), (2, now() - interval '1 minute'), (3, now() - interval '1 hour')) AS v (n, at)`),
-  );
+      FROM (VALUES (1, now() - interval '8 days'), (2, now() - interval '1 minute'), (3, now() - interval '1 hour')) AS v (n, at);`);
+  });
   const { code, stdout, rows } = await db(place, 'check', '--json');
-  const report = rows[0] as { findings: Record<string, unknown>[]; unanswered: string[] };
-  assert.deepEqual([code, report.unanswered], [1, []], stdout);
-  const found = report.findings.map(({ name, rows: count, tokens, detail }) => [name, count, tokens, detail]);
-  assert.deepEqual(found, [
-    ['aggregates_counted', 1, 330, null],
-    ['calls_counted_twice', 1, 77, null],
-    ['responses_counted_twice', 1, 88, null],
-    ['tokens_disagree', 1, 15, null],
-    ['calls_without_usage', 1, 0, null],
-    ['unpriced', 3, 2011, 'no price for nobody-knows, old'],
-    ['unpriced', 1, 15, 'unpriced: tokens_disagree'],
-    ['runs_without_root', 1, 1000, null],
-    ['hashes_of_wrappers', 1, 22, OURS],
-  ]);
-  // The SQL of a finding can be run as it is.
-  for (const { sql, rows: count } of report.findings.slice(0, 5)) {
-    const [first] = await edit(place, async (database) => (await database.query(String(sql))).rows);
-    assert.equal(first?.rows, count);
-  }
-  const text = await db(place, 'check');
-  assert.match(
-    text.stdout,
-    /aggregates_counted: 1 spans repeat .*; 330 tokens, <?\$0.*\n {4}run: npx .* db rollup/,
+  const { findings, unanswered } = rows[0] as { findings: Record<string, unknown>[]; unanswered: string[] };
+  assert.deepEqual([code, unanswered], [1, []], stdout);
+  assert.deepEqual(
+    findings.map(({ name, rows: count, tokens, detail }) => [name, count, tokens, detail]),
+    [
+      ['aggregates_counted', 1, 330, null],
+      ['calls_counted_twice', 1, 77, null],
+      ['responses_counted_twice', 1, 88, null],
+      ['tokens_disagree', 1, 15, null],
+      ['calls_without_usage', 1, 0, null],
+      ['unpriced', 3, 2011, 'no price for nobody-knows, old'],
+      ['unpriced', 1, 15, 'unpriced: tokens_disagree'],
+      ['runs_without_root', 1, 1000, null],
+      ['hashes_of_wrappers', 1, 22, OURS],
+    ],
   );
-  assert.equal((await db(place, 'check', '--since', '30d')).stdout.includes('4 calls have no cost'), true);
-
-  await edit(place, rollUpAll);
-  const settled = await db(place, 'check', '--json');
-  const { findings: rest } = settled.rows[0] as { findings: { name: string }[] };
-  const left = rest.map(({ name }) => name);
-  assert.deepEqual(left.slice(0, 2), ['responses_counted_twice', 'tokens_disagree']);
+  return findings;
 }
 
 test('what cannot be right in an embedded store is found', async () => {
@@ -143,7 +119,33 @@ describe('on Postgres', { skip: noPostgres() }, () => {
   after(() => server.stop());
 
   test('what cannot be right in a store is found', async () => {
-    await assertFindings({ url: await server.createMigrated() });
+    const place = { url: await server.createMigrated() };
+    await edit(place, async (database) => {
+      await store(database, RIGHT);
+      await rollUpAll(database);
+    });
+    const clean = await db(place, 'check', '--json');
+    assert.deepEqual([clean.rows[0]?.findings, clean.rows[0]?.clean, clean.code], [[], true, 0]);
+    assert.match((await db(place, 'check')).stdout, /nothing found that cannot be right/);
+
+    const findings = await assertFindings(place);
+    const text = await db(place, 'check');
+    assert.match(
+      text.stdout,
+      /aggregates_counted: 1 spans repeat .*; 330 tokens, <?\$0.*\n {4}run: npx .* db rollup/,
+    );
+    assert.match((await db(place, 'check', '--since', '30d')).stdout, /4 calls have no cost/);
+    await edit(place, async (database) => {
+      for (const { sql, rows: count } of findings.slice(0, 5)) {
+        const { rows } = await database.query(String(sql));
+        assert.equal(rows[0]?.rows, count, 'the SQL of a finding can be run as it is');
+      }
+      await rollUpAll(database);
+    });
+    const { findings: rest } = (await db(place, 'check', '--json')).rows[0] as {
+      findings: { name: string }[];
+    };
+    assert.equal(rest[0]?.name, 'responses_counted_twice', 'what can be settled is');
   });
 
   const priceFile = (name: string, models: Readonly<Record<string, number>>): string => {
@@ -160,20 +162,22 @@ describe('on Postgres', { skip: noPostgres() }, () => {
   test('costs are computed again where they were computed here, and all figures follow', async () => {
     const place = { url: await server.createMigrated() };
     const ours = { 'gen_ai.usage.input_tokens': 1_000_000, 'gen_ai.usage.output_tokens': 0 };
-    await store(
-      place,
-      [
-        call({ ...ours, 'gen_ai.request.model': 'in-house' }),
-        call({ ...ours, 'gen_ai.request.model': 'given-up' }),
-        call({ ...ours, 'gen_ai.request.model': 'gpt-4o-mini' }),
-        call({ ...ours, 'gen_ai.request.model': 'gpt-4o-mini', 'gen_ai.usage.cost': 7 }),
-        call({
-          ...ours,
-          'gen_ai.request.model': 'gpt-4o-mini',
-          'observatory.usage_units': '{"modes":["tier flex"]}',
-        }),
-      ],
-      { prices: [{ model: 'given-up', inputUsdPerMillion: 3, outputUsdPerMillion: 3 }] },
+    await edit(place, (database) =>
+      store(
+        database,
+        [
+          call({ ...ours, 'gen_ai.request.model': 'in-house' }),
+          call({ ...ours, 'gen_ai.request.model': 'given-up' }),
+          call({ ...ours, 'gen_ai.request.model': 'gpt-4o-mini' }),
+          call({ ...ours, 'gen_ai.request.model': 'gpt-4o-mini', 'gen_ai.usage.cost': 7 }),
+          call({
+            ...ours,
+            'gen_ai.request.model': 'gpt-4o-mini',
+            'observatory.usage_units': '{"modes":["tier flex"]}',
+          }),
+        ],
+        { prices: [{ model: 'given-up', inputUsdPerMillion: 3, outputUsdPerMillion: 3 }] },
+      ),
     );
     await edit(place, (database) =>
       database.exec(`UPDATE mcp_traces SET offered_tools_hash = 'h', offered_tools_tokens = 250000, offered_tools_cost_usd = 0.0375
@@ -240,8 +244,8 @@ describe('on Postgres', { skip: noPostgres() }, () => {
 
   test('a call that was settled while costs were computed keeps none', async () => {
     const place = { url: await server.createMigrated() };
-    await store(place, [call({ ...usage(100), 'gen_ai.request.model': 'in-house' })]);
     await edit(place, async (database) => {
+      await store(database, [call({ ...usage(100), 'gen_ai.request.model': 'in-house' })]);
       const { rows } = await database.query('SELECT trace_id::text, span_id::text FROM mcp_traces');
       await database.exec(
         `UPDATE mcp_traces SET counted_on = 'children', cost_source = NULL, prompt_tokens = NULL`,

@@ -1,5 +1,5 @@
 import { snakeKeys } from '../base/index.ts';
-import { checkStore, type Finding, type RepriceResult, reprice } from '../postgres/index.ts';
+import { checkStore, type RepriceResult, reprice, type StoreFinding } from '../postgres/index.ts';
 import { formatUsd } from '../runs/index.ts';
 import {
   type CommandIo,
@@ -41,7 +41,7 @@ export async function runCheck(values: Values, io: CommandIo): Promise<number> {
   return isClean ? EXIT_OK : EXIT_FAILED;
 }
 
-function linesOf({ name, rows, says, detail, tokens, costUsd, todo }: Finding): string[] {
+function linesOf({ name, rows, says, detail, tokens, costUsd, todo }: StoreFinding): string[] {
   const which = detail === null ? '' : ` (${detail})`;
   const amount = `${count(tokens)} tokens, ${formatUsd(costUsd)}`;
   return [`  ${name}: ${count(rows)} ${says}${which}; ${amount}`, `    ${todo}`];

@@ -19,7 +19,7 @@ interface Check {
 }
 
 /** Rows that cannot be right, or whose figures are not known. */
-export interface Finding {
+export interface StoreFinding {
   readonly name: string;
   readonly says: string;
   /** Which of them, such as the models without a price. */
@@ -35,7 +35,7 @@ export interface Finding {
 
 /** Result of {@link checkStore}. */
 export interface StoreCheck {
-  readonly findings: readonly Finding[];
+  readonly findings: readonly StoreFinding[];
   /** Names of the checks that were stopped, because they took too long. */
   readonly unanswered: readonly string[];
 }
@@ -145,7 +145,7 @@ export interface CheckOptions {
  */
 export async function checkStore(db: Database, options: CheckOptions): Promise<StoreCheck> {
   const { since, timeoutMs, isForeign } = options;
-  const findings: Finding[] = [];
+  const findings: StoreFinding[] = [];
   const unanswered: string[] = [];
   for (const { sql, ...check } of CHECKS) {
     const values = [since.toISOString()];

@@ -1,4 +1,5 @@
 /** Computes costs again, of the usage that is stored, after prices have become known or have changed. */
+import { semconv } from '../base/index.ts';
 import { isObject, parseContainer, textOf } from '../json/index.ts';
 import {
   costOfFirst,
@@ -102,8 +103,8 @@ const CALLS = `start_time >= $1::text::timestamptz AND start_time < $2::text::ti
 const PAGE = `SELECT trace_id::text AS trace_id, span_id::text AS span_id,
     (extract(epoch FROM start_time) * 1000)::float8 AS start_ms, model, provider, prompt_tokens, completion_tokens,
     cached_prompt_tokens, cache_write_tokens, reasoning_tokens, usage_units, tokens_disagree, cost_usd, cost_source,
-    offered_tools_tokens, offered_tools_cost_usd, attributes ->> 'server.address' AS server_address,
-    attributes ->> 'gen_ai.request.model' AS requested_model
+    offered_tools_tokens, offered_tools_cost_usd, attributes ->> '${semconv.ATTR_SERVER_ADDRESS}' AS server_address,
+    attributes ->> '${semconv.ATTR_GEN_AI_REQUEST_MODEL}' AS requested_model
   FROM mcp_traces WHERE ${CALLS} AND cost_source <> ALL ($3::text::text[])
     AND (trace_id, span_id) > ($4::text::uuid, $5::text::uuid)
   ORDER BY trace_id, span_id LIMIT ${BATCH}`;
