@@ -174,6 +174,7 @@ function checkOutput({ path, text }: SourceFile): string[] {
 const NAMING: readonly string[] = [
   'base/semconv.ts',
   'base/fields.ts',
+  'base/cost-names.ts',
   'base/usage-names.ts',
   'interaction/dialects/',
   'interaction/usage.ts',

@@ -11,7 +11,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
-import { instrument, ObservatorySpanProcessor } from '../src/index.ts';
+import { govern, instrument, ObservatorySpanProcessor } from '../src/index.ts';
 import { spanToRow } from './support/span-row.ts';
 
 let exporter: InMemorySpanExporter;
@@ -273,6 +273,94 @@ test('a call that cannot be described is made all the same, and logged', async (
   assert.ok(logged.length > 0);
   const names = new Set(exporter.getFinishedSpans().map(({ name }) => name));
   assert.ok(names.has('chat') && names.has('execute_tool') && names.has('fallback'), [...names].join());
+});
+
+test('the tier that a provider answers with is priced, and its tokens are in the record', async () => {
+  const usage = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 };
+  const message = { role: 'assistant', content: 'yes' };
+  const answer = { id: 'c', object: 'chat.completion', model: 'gpt-4o', choices: [{ message }], usage };
+  for (const [tier, cost, source] of [
+    ['default', 0.0035, 'genai-prices'],
+    ['flex', 0.00175, 'genai-prices'],
+    ['priority', undefined, 'unpriced: tier priority'],
+  ] as const) {
+    const response = { ...answer, service_tier: tier };
+    for (const made of [{ response }, { call: () => response }]) {
+      const { fields } = (await interceptor.recordModelCall({ model: 'gpt-4o', prompt: 'q', ...made }))
+        .record;
+      const { promptTokens, completionTokens, costUsd, costSource } = fields;
+      assert.deepEqual([promptTokens, completionTokens, costUsd, costSource], [1000, 100, cost, source]);
+    }
+  }
+});
+
+test('usage is read in our words and in those of any provider, with its cost and its modes', async (t) => {
+  const recorded = async (usage: object) => {
+    const call = { model: 'claude-sonnet-4-5', provider: 'anthropic', prompt: 'q', response: 'yes', usage };
+    const { fields } = (await interceptor.recordModelCall(call)).record;
+    const cost = fields.costUsd === undefined ? undefined : Number(fields.costUsd.toPrecision(12));
+    return [fields.promptTokens, fields.completionTokens, fields.cachedPromptTokens, cost];
+  };
+  const cost = 0.00072;
+  for (const usage of [
+    { inputTokens: 1000, outputTokens: 10, cacheReadTokens: 900 },
+    { prompt_tokens: 1000, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 900 } },
+    { input_tokens: 100, output_tokens: 10, cache_read_input_tokens: 900 },
+    { promptTokenCount: 1000, candidatesTokenCount: 10, cachedContentTokenCount: 900 },
+    { inputTokens: 100, outputTokens: 10, cacheReadInputTokens: 900, totalTokens: 1010 },
+    { input_tokens: 1000, output_tokens: 10, input_token_details: { cache_read: 900 } },
+    { promptTokens: 1000, completionTokens: 10, details: { cachedTokens: 900 } },
+  ])
+    assert.deepEqual(await recorded(usage), [1000, 10, 900, cost], JSON.stringify(usage));
+  assert.deepEqual(await recorded({ input_tokens: 100, output_tokens: 10, service_tier: 'batch' }), [
+    100,
+    10,
+    undefined,
+    0.000225,
+  ]);
+  assert.deepEqual(await recorded({ inputTokens: 100, outputTokens: 10, modes: ['speed fast'] }), [
+    100,
+    10,
+    undefined,
+    undefined,
+  ]);
+  assert.deepEqual((await recorded({ prompt_tokens: 1, completion_tokens: 1, cost: 0.5 })).at(-1), 0.5);
+  const warned = t.mock.fn();
+  diag.setLogger({ ...new DiagConsoleLogger(), warn: warned } as DiagLogger);
+  t.after(() => diag.disable());
+  // Estimated.
+  assert.equal((await recorded({ promt_tokens: 100 }))[0], 1);
+  assert.match(String(warned.mock.calls[0]?.arguments[0]), /nothing could be read in the 'usage'/);
+});
+
+test('an option that there is not is refused before the call, with the nearest; what a judge returns is logged', async (t) => {
+  const call = t.mock.fn(() => 'done');
+  const made = { model: 'm', prompt: 'p', call };
+  const tool = { toolName: 't', call };
+  for (const [refused, nearest] of [
+    [() => interceptor.recordModelCall({ ...made, risk_tier: 'high' } as never), 'riskTier'],
+    [() => interceptor.interceptModelCall({ ...made, promtTemplateId: 'x' } as never), 'promptTemplateId'],
+    [() => interceptor.interceptToolCall({ ...tool, argument: {} } as never), 'arguments'],
+    [
+      () => interceptor.recordFallback({ fallbackTyp: 'x', fallbackReason: 'y', call } as never),
+      'fallbackType',
+    ],
+    [async () => govern({ sesionId: 's' } as never, call), 'sessionId'],
+  ] as const)
+    await assert.rejects(refused, {
+      code: 'INVALID_OPTION',
+      message: new RegExp(`the nearest is '${nearest}'`),
+    });
+  assert.equal(call.mock.callCount(), 0);
+  const warned = t.mock.fn();
+  diag.setLogger({ ...new DiagConsoleLogger(), warn: warned } as DiagLogger);
+  t.after(() => diag.disable());
+  const judge = () => ({ gate_blocked: true }) as never;
+  assert.equal(await interceptor.interceptModelCall({ ...made, retries: -3, judge }), 'done');
+  const [ofRetries, ofJudge] = warned.mock.calls.map(({ arguments: [said] }) => String(said));
+  assert.match(ofRetries ?? '', /left out: retries/);
+  assert.match(ofJudge ?? '', /no such fields: gate_blocked/);
+  assert.equal(onlyRow().retries, null);
 });
 
 test('neither call nor response, and an empty service name, are refused', async () => {

@@ -149,6 +149,35 @@ const WHOLE_VALUES = {
     'braintrust.metrics':
       '{"prompt_tokens":100,"completion_tokens":10,"tokens":110,"prompt_cached_tokens":40}',
   },
+  LangWatch: {
+    'langwatch.span.type': 'llm',
+    'gen_ai.request.model': 'gpt-4o',
+    'gen_ai.usage.cached_input_tokens': 40,
+    'langwatch.input': `{"type":"chat_messages","value":${HI}}`,
+    'langwatch.output': '{"type":"chat_messages","value":[{"role":"assistant","content":"hello"}]}',
+    'langwatch.metrics': '{"type":"json","value":{"promptTokens":100,"completionTokens":10}}',
+  },
+  'Spring AI': {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.system': 'openai',
+    'gen_ai.request.model': 'gpt-4o',
+    'gen_ai.prompt': '["hi"]',
+    'gen_ai.completion': '["hello"]',
+    'gen_ai.usage.input_tokens': '100',
+    'gen_ai.usage.output_tokens': '10',
+    'gen_ai.usage.total_tokens': '110',
+    'gen_ai.usage.cache_read.input_tokens': '40',
+  },
+  Rig: {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': 'openai',
+    'gen_ai.request.model': 'gpt-4o',
+    'gen_ai.input.messages': HI,
+    'gen_ai.output.messages': '[{"role":"assistant","content":[{"type":"text","text":"hello"}]}]',
+    'gen_ai.usage.input_tokens': 100,
+    'gen_ai.usage.output_tokens': 10,
+    'gen_ai.usage.cached_tokens': 40,
+  },
   Genkit: {
     'genkit:metadata:subtype': 'model',
     'genkit:name': 'openai/gpt-4o',
@@ -157,6 +186,40 @@ const WHOLE_VALUES = {
       '{"message":{"role":"model","content":[{"text":"hello"}]},"usage":{"inputTokens":100,"outputTokens":8,"thoughtsTokens":2,"totalTokens":110,"cachedContentTokens":40}}',
   },
 };
+
+test('a count that no table names is taken by its words, and what only looks like one is not', () => {
+  const read = (more: Record<string, unknown>) => {
+    const counts = { 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 10 };
+    const { usage } = readInteraction({ name: 'chat', kind: 2, attributes: { ...CHAT, ...counts, ...more } });
+    return [usage?.cacheReadTokens, usage?.cacheWriteTokens, usage?.reasoningTokens];
+  };
+  for (const [name, right] of [
+    ['llm.usage.cache.read.tokens', [7, undefined, undefined]],
+    ['my.usage.promptTokensCached', [7, undefined, undefined]],
+    ['gen_ai.usage.prompt_cache_hit_tokens', [7, undefined, undefined]],
+    ['gen_ai.usage.tokens_cache_written', [undefined, 7, undefined]],
+    ['gen_ai.usage.cacheCreationTokens', [undefined, 7, undefined]],
+    ['gen_ai.usage.thinking_tokens', [undefined, undefined, 7]],
+    ...[
+      'gen_ai.usage.cache_miss_tokens',
+      'gen_ai.usage.cache_read_cost',
+      'gen_ai.usage.cached_audio_tokens',
+      'gen_ai.usage.cache_hit_rate',
+      'gen_ai.request.thinking.budget_tokens',
+      'http.cache.read.bytes',
+    ].map((other) => [other, [undefined, undefined, undefined]] as const),
+  ] as const)
+    assert.deepEqual(read({ [name]: 7 }), right, name);
+});
+
+test('the service tier is read by its name in any dialect, the one that answered first', () => {
+  const tierOf = (attributes: Record<string, string>) =>
+    readInteraction({ name: 'chat', kind: 2, attributes: { ...CHAT, ...attributes } }).serviceTier;
+  const asked = { 'litellm.request.service_tier': 'flex' };
+  assert.equal(tierOf(asked), 'flex');
+  assert.equal(tierOf({ ...asked, 'any.response.service_tier': 'default' }), 'default');
+  assert.equal(tierOf({ 'any.response.service_tier': 'default', ...asked }), 'default');
+});
 
 for (const [dialect, attributes] of Object.entries(WHOLE_VALUES)) {
   test(`${dialect}: a model call with its whole input and output, and counts in JSON`, () => {

@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { SHELVES } from '../examples/servers/shelves.ts';
 import { createServer } from '../examples/servers/tools.ts';
+import { gateCommand } from '../src/cli/gate.ts';
 import { AuditLog, gateClient, PolicyDeniedError, PolicyGate, verifyAudit } from '../src/policy/index.ts';
 import { npmServer } from './support/ghost.ts';
+import { runCommand } from './support/run-command.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
 import { tempDir } from './support/temp-dir.ts';
 
@@ -139,6 +145,53 @@ test('a tool that changes its definition is refused from then on, announced or n
     await assert.rejects(call(), denied('tool_changed'), recheck);
     assert.deepEqual((await gated.listTools()).tools, []);
   }
+});
+
+/** JSON Schema allows all of these; clients without a gate call such tools. */
+const UNUSUAL = [
+  { name: 'any', inputSchema: { type: 'object', properties: { a: true } } },
+  { name: 'none' },
+  { name: 'untyped', inputSchema: { properties: { a: {} } } },
+  { name: 'nullable', inputSchema: { type: ['object', 'null'], properties: { a: true, b: false } } },
+];
+
+test('tools with unusual input schemas are listed and called, by a gated client and on the command line', async (t) => {
+  const server = new Server({ name: 'unusual', version: '1' }, { capabilities: { tools: {} } });
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: UNUSUAL }) as never);
+  server.setRequestHandler(CallToolRequestSchema, ({ params }) => ({
+    content: [{ type: 'text', text: params.name }],
+  }));
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  const client = new Client({ name: 'test', version: '1' });
+  await Promise.all([server.connect(far), client.connect(near)]);
+  t.after(() => void client.close());
+  const allowlist = { unusual: UNUSUAL.map(({ name }) => name) };
+  const gated = gateClient(client, new PolicyGate({ policy: allowlist }), { server: 'unusual' });
+  assert.deepEqual((await gated.listTools()).tools.length, UNUSUAL.length);
+  for (const { name } of UNUSUAL) {
+    const args = name === 'none' ? {} : { a: 1 };
+    assert.deepEqual((await gated.callTool({ name, arguments: args })).content, [
+      { type: 'text', text: name },
+    ]);
+  }
+  await assert.rejects(gated.callTool({ name: 'nullable', arguments: { b: 1 } }), PolicyDeniedError);
+  const folder = tempDir();
+  writeFileSync(join(folder, 'tools.json'), JSON.stringify({ unusual: { tools: UNUSUAL } }));
+  writeFileSync(join(folder, 'allowlist.json'), JSON.stringify(allowlist));
+  const raws = UNUSUAL.map(({ name: tool }) => ({
+    id: tool,
+    raw: { type: 'call_tool', server: 'unusual', tool, args: tool === 'none' ? {} : { a: 1 } },
+  }));
+  const files = ['--tools', join(folder, 'tools.json'), '--allowlist', join(folder, 'allowlist.json')];
+  const { rows } = await runCommand(
+    gateCommand,
+    ['plan', ...files],
+    raws.map((raw) => JSON.stringify(raw)),
+  );
+  assert.deepEqual(
+    rows.map(({ decision }) => decision),
+    UNUSUAL.map(() => 'allow'),
+  );
 });
 
 test('what was checked is what is sent, whatever the caller does to its object', async (t) => {

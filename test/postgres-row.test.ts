@@ -152,9 +152,12 @@ describe('spanToRow', () => {
     assert.deepEqual(row.attributes, {});
   });
 
-  test('the integer column takes both ends of 32 bits', () => {
+  test('an integer column takes counts of 31 bits, and what is below 0 stays in attributes', () => {
     assert.equal(spanToRow(spanWith({ 'observatory.retries': 2 ** 31 - 1 })).retries, 2_147_483_647);
-    assert.equal(spanToRow(spanWith({ 'observatory.retries': -(2 ** 31) })).retries, -2_147_483_648);
+    assert.equal(spanToRow(spanWith({ 'observatory.retries': 2 ** 31 })).retries, null);
+    const row = spanToRow(spanWith({ 'observatory.retries': -3 }));
+    assert.equal(row.retries, null);
+    assert.deepEqual(row.attributes, { 'observatory.retries': -3 });
   });
 
   test('a text too long for an index stays in attributes, and any other column takes it', () => {

@@ -6,6 +6,7 @@ import {
   type PriceOverride,
   priceUsage,
   resolvePriceOverrides,
+  type TokenUsage,
 } from '../src/signals/index.ts';
 import { sized } from './support/size.ts';
 
@@ -350,6 +351,51 @@ test('service tiers cost their published part, and nothing is said of the others
   near(cost({ ...anthropic, serviceTier: 'standard' }), 0.8);
   near(cost({ ...anthropic, serviceTier: 'batch' }), 0.4);
   assert.equal(cost({ ...anthropic, serviceTier: 'flex' }), undefined);
+});
+
+test('modes and places cost their published part, and what is not published has no cost', () => {
+  const text = { inputTokens: 100_000 };
+  const priced = (model: string, provider: string, usage: TokenUsage, more: Partial<PriceInput> = {}) =>
+    priceUsage({
+      model,
+      provider,
+      usage: { ...text, ...usage },
+      at: new Date('2026-11-01T00:00:00Z'),
+      ...more,
+    });
+  const eu = { providerApiUrl: 'https://eu.api.openai.com' };
+  for (const [price, right] of [
+    [priced('claude-opus-4-6', 'anthropic', { modes: ['geo us'] }), 5.5],
+    [priced('claude-opus-4-6', 'anthropic', { modes: ['geo us'] }, { serviceTier: 'batch' }), 2.75],
+    [priced('claude-opus-4-6', 'anthropic', { modes: ['geo eu'] }), 'geo eu'],
+    [priced('gemini-2.5-flash', 'gcp.gemini', { modes: ['tier flex'] }), 0.15],
+    [priced('gemini-2.5-flash', 'gcp.vertex_ai', { modes: ['traffic ON_DEMAND_FLEX'] }), 0.15],
+    // Said twice, halved once.
+    [
+      priced(
+        'gemini-2.5-flash',
+        'gcp.gemini',
+        { modes: ['traffic ON_DEMAND_FLEX'] },
+        { serviceTier: 'flex' },
+      ),
+      0.15,
+    ],
+    // Cached tokens of this model cost the same in flex.
+    [priced('gemini-2.5-flash', 'gcp.gemini', { modes: ['tier flex'], cacheReadTokens: 10 }), 'tier flex'],
+    [priced('gemini-2.5-flash', 'gcp.gemini', {}, { serviceTier: 'priority' }), 'tier priority'],
+    [priced('gpt-4o-2024-08-06', 'openai', {}, { serviceTier: 'flex' }), 1.25],
+    [priced('gpt-5.4', 'openai', {}, { serviceTier: 'flex' }), 'tier flex'],
+    [priced('gpt-4o-2024-08-06', 'openai', {}, eu), 2.5],
+    [priced('gpt-5.5-2026-04-23', 'openai', {}, eu), 5.5],
+    [priced('gpt-5.5', 'openai', {}, eu), 'region eu'],
+    [
+      priced('anthropic.claude-3-5-haiku-20241022-v1:0', 'aws.bedrock', { modes: ['latency optimized'] }),
+      'latency optimized',
+    ],
+  ] as const) {
+    if (typeof right === 'string') assert.deepEqual(price, { costSource: `unpriced: ${right}` });
+    else near(price.costUsd, right / 10);
+  }
 });
 
 test('more models than the cache holds are priced all the same', () => {

@@ -2,6 +2,48 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readProviderResponse } from '../src/interaction/index.ts';
 
+test('units beside text, modes and one-hour writes are read of each form', () => {
+  const interaction = {
+    status: 'completed',
+    steps: [],
+    usage: {
+      total_input_tokens: 100,
+      total_output_tokens: 20,
+      total_tokens: 120,
+      input_tokens_by_modality: [
+        { modality: 'text', tokens: 40 },
+        { modality: 'audio', tokens: 60 },
+      ],
+      output_tokens_by_modality: [{ modality: 'audio', tokens: 20 }],
+      grounding_tool_count: [{ type: 'google_search', count: 2 }],
+    },
+  };
+  const { usage } = readProviderResponse(interaction);
+  assert.deepEqual([usage?.inputAudioTokens, usage?.outputAudioTokens, usage?.webSearches], [60, 20, 2]);
+  const converse = readProviderResponse({
+    output: { message: { role: 'assistant', content: [] } },
+    stopReason: 'end_turn',
+    serviceTier: { type: 'flex' },
+    performanceConfig: { latency: 'optimized' },
+    usage: {
+      inputTokens: 10,
+      outputTokens: 5,
+      totalTokens: 115,
+      cacheWriteInputTokens: 100,
+      cacheDetails: [
+        { ttl: '5m', inputTokens: 30 },
+        { ttl: '1h', inputTokens: 70 },
+      ],
+    },
+  });
+  assert.equal(converse.serviceTier, 'flex');
+  assert.deepEqual(converse.usage?.modes, ['latency optimized']);
+  const { inputTokens, cacheWriteTokens, cacheWrite1hTokens } = converse.usage ?? {};
+  assert.deepEqual([inputTokens, cacheWriteTokens, cacheWrite1hTokens], [110, 100, 70]);
+  const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 5, serviceTier: 'priority' };
+  assert.equal(readProviderResponse({ candidates: [], usageMetadata }).serviceTier, 'priority');
+});
+
 test('takes the cost OpenRouter reports', () => {
   const read = readProviderResponse({
     provider: 'Groq',

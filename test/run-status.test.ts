@@ -3,15 +3,20 @@
 /** A run of each status, made by a real gate, is the same to whoever reads it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { decideNow, PostgresReviewQueue } from '../src/approvals/index.ts';
 import { runsCommand } from '../src/cli/runs.ts';
 import { openDatabase, refreshRuns } from '../src/postgres/index.ts';
 import { MIGRATIONS, migrationScript } from '../src/postgres/migrations.ts';
 import {
   explainRun,
   findRun,
+  listApprovalsOf,
   listRuns,
+  listWaiting,
   type RunStatus,
   readRunSpans,
+  readSaid,
   runMetrics,
   sentenceText,
 } from '../src/runs/index.ts';
@@ -20,6 +25,7 @@ import { answerApi } from '../src/ui/server/api.ts';
 import { type GatedRuns, makeGatedRuns } from './support/gated-runs.ts';
 import { noPostgres, type PostgresServer, startQuietPostgres } from './support/postgres-server.ts';
 import { runCommand } from './support/run-command.ts';
+import { waitUntil } from './support/wait-until.ts';
 
 /** The steps of each run, and what is said of it: its status, others that it meets, those of its spans if they differ. */
 const CASES: Readonly<
@@ -50,7 +56,7 @@ const CASES: Readonly<
     tools: ['chat fails', 'chat'],
     status: 'ok',
     spans: ['failed'],
-    sentence: /^0 tool calls; chat failed/,
+    sentence: /^chat failed: no answer/,
   },
   'given up after an answer': {
     tools: ['transfer', 'chat', 'root fails'],
@@ -72,20 +78,20 @@ const CASES: Readonly<
   denied: {
     tools: ['wipe'],
     status: 'denied',
-    sentence: /^1 tool call, 1 denied \(wipe: not_allowlisted\);/,
+    sentence: /^1 tool call, 1 denied \(wipe: no rule allows it\);/,
   },
-  held: { tools: ['pay'], status: 'held', sentence: /^pay waits for an approval; 1 tool call\.$/ },
+  held: { tools: ['pay'], status: 'held', sentence: /^pay waits for you: decide; 1 tool call\.$/ },
   withheld: {
     tools: ['report'],
     status: 'withheld',
-    sentence: /^1 tool call, 1 withheld \(report: output_invalid\);/,
+    sentence: /^1 tool call, 1 withheld \(report: structuredContent does not fit the output type\);/,
   },
   'running now': { tools: ['balance'], status: 'running', sentence: /^1 tool call, none failed;/ },
   'all of them': {
     tools: ['balance', 'transfer', 'wipe', 'pay', 'report'],
     status: 'failed',
     also: ['denied', 'withheld', 'held'],
-    sentence: /^pay waits for an approval; 5 tool calls, 1 failed .*, 1 denied .*, 1 withheld/,
+    sentence: /^pay waits for you: decide; 5 tool calls, 1 failed .*, 1 denied .*, 1 withheld/,
   },
 };
 const WORDS: readonly RunStatus[] = ['ok', 'failed', 'denied', 'withheld', 'held', 'running'];
@@ -155,7 +161,7 @@ describe('the status of a run', { skip: noPostgres() }, () => {
       const marks = tree.split('\n').flatMap((text) => / ms {2}(\w+)$/.exec(text)?.[1] ?? []);
       const ended = spans.filter((word) => word !== 'ok' && word !== 'running');
       assert.deepEqual([...new Set(marks)].sort(), ended.sort());
-      const said = sentenceText(explainRun(await readRunSpans(db, row)));
+      const said = sentenceText(explainRun(await readRunSpans(db, row), await listApprovalsOf(db, row)));
       assert.match(said, sentence);
       assert.equal(shown.explanation, said);
       assert.ok((await ask('show_run', { run: id })).includes(said));
@@ -202,6 +208,50 @@ describe('the status of a run', { skip: noPostgres() }, () => {
     } finally {
       await older.close();
     }
+  });
+
+  test('a run says who decided about its calls, how long it waited, and with what arguments a call was refused', async () => {
+    const told = async (of: GatedRuns, name: string) => {
+      await refreshRuns(db);
+      const row = (await findRun(db, of[name] ?? '')) ?? assert.fail();
+      const [spans, approvals] = [await readRunSpans(db, row), await listApprovalsOf(db, row)];
+      const said = await readSaid(db, row.id, spans);
+      return { row, sentence: sentenceText(explainRun(spans, approvals)), approvals, said };
+    };
+    const held = await told(ids, 'held');
+    assert.deepEqual([held.row.waits, held.approvals.map(({ isAwaited }) => isAwaited)], [true, [false]]);
+    assert.match(held.approvals[0]?.args ?? '', /"account":"DE89"/);
+    const queue = new PostgresReviewQueue({ connection: db });
+    const [request] = held.approvals;
+    await decideNow(queue, request?.id ?? '', {
+      how: 'reject',
+      by: 'page:Ada',
+      note: 'not now',
+      scope: 'once',
+    });
+    const rejected = await told(ids, 'held');
+    assert.equal(rejected.row.waits, false);
+    assert.match(rejected.sentence, /^pay was held: rejected by Ada \(not now\); 1 tool call\.$/);
+    const denied = await told(ids, 'denied');
+    assert.match(denied.said[0]?.arguments ?? '', /"account":"DE89"/);
+    const waited = await makeGatedRuns(db, { waited: ['pay'], turned: ['pay'] }, async () => {
+      const open = async () =>
+        (await listWaiting(db)).open.find(({ args }) => /"(?:waited|turned)"/u.test(args ?? ''));
+      await waitUntil(async () => (await open()) !== undefined);
+      const asked = (await open()) ?? assert.fail();
+      await sleep(1100);
+      const how = asked.args?.includes('waited') === true ? 'approve' : 'reject';
+      await decideNow(queue, asked.id, { how, by: 'page:Ada', scope: 'once' });
+    });
+    const one = await told(waited, 'waited');
+    assert.match(
+      one.sentence,
+      /^1 tool call, none failed; \d\.\d+ s waited, approved once by Ada; \d\.\d+ s in all\.$/,
+    );
+    assert.equal(one.row.status, 'ok');
+    const other = await told(waited, 'turned');
+    assert.match(other.sentence, /^1 tool call, 1 denied \(pay: rejected by Ada\);/);
+    assert.equal(other.row.status, 'denied');
   });
 
   test('a run whose root never came is not running for ever', async () => {

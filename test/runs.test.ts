@@ -77,6 +77,7 @@ for (const databases of all) {
         denied: 1,
         withheld: 0,
         held: 0,
+        waits: false,
         promptTokens: 200,
         completionTokens: 40,
         cachedTokens: 0,
@@ -172,7 +173,7 @@ for (const databases of all) {
         await explained(2),
         '2 tool calls, 1 failed and was retried; unpriced: no price is known for gpt-4o; 1.50 s in all.',
       );
-      assert.equal(await explained(4), '0 tool calls; 5.0 ms in all.');
+      assert.equal(await explained(4), '5.0 ms in all.');
       assert.equal(await explained(99), 'No spans.');
     });
 

@@ -52,6 +52,26 @@ test('a scored line has every field, null where it has no value', async () => {
   ]);
 });
 
+test('fields that nothing reads are named, and the line is scored', async () => {
+  const steps = [{ tool: 'a', result: 'x', isError: true }];
+  const lines = [{ ...CALL, retreived_context: 'x', steps }, { ...CALL, retreived_context: 'x' }, CALL];
+  const { code, stdout, stderr } = await runCommand(
+    scoreCommand,
+    [],
+    lines.map((line) => JSON.stringify(line)).join('\n'),
+  );
+  assert.equal(code, 0);
+  assert.deepEqual(
+    parseLines(stdout).map((row) => row.unknown_fields),
+    [['retreived_context', 'steps.isError'], ['retreived_context'], undefined],
+  );
+  assert.equal(
+    stderr,
+    "score: line 1: nothing reads 'retreived_context'; the nearest is 'retrieved_context'\n" +
+      "score: line 1: nothing reads 'steps.isError'; the nearest is 'steps.is_error'\n",
+  );
+});
+
 test('--explain shows which words are contradicted and why, and no text of the input controls the terminal', async () => {
   const steps = [{ tool: 'cancel\u001b[2J', arguments: { id: 7 }, result: 'conflict', is_error: true }];
   const call = {

@@ -4,6 +4,7 @@
  * the table of the field dictionary, documents member by member without a look at the values.
  */
 import { type AttributeColumn, attributeOf, FIELDS, type FieldValues } from './fields.ts';
+import * as semconv from './semconv.ts';
 
 /** `hallucination_risk_score` -> `hallucinationRiskScore`. */
 export type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}`
@@ -32,11 +33,22 @@ export function toColumns(fields: CamelFieldValues): FieldValues {
   return values as FieldValues;
 }
 
-/** The `observatory.*` attributes among a span's, under their TypeScript names. */
+const STANDARD_TOKENS: ReadonlyMap<AttributeColumn, string> = new Map([
+  ['prompt_tokens', semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS],
+  ['completion_tokens', semconv.ATTR_GEN_AI_USAGE_OUTPUT_TOKENS],
+  ['cached_prompt_tokens', semconv.ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS],
+  ['cache_write_tokens', semconv.ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS],
+  ['reasoning_tokens', semconv.ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS],
+]);
+
+/**
+ * The `observatory.*` attributes among a span's, under their TypeScript names. Tokens are read under their standard names
+ * too, for those are not set twice.
+ */
 export function fromAttributes(attributes: Readonly<Record<string, unknown>>): CamelFieldValues {
   const fields: Record<string, unknown> = {};
   for (const [name, column] of COLUMN_OF_CAMEL) {
-    const value = attributes[attributeOf(column)];
+    const value = attributes[attributeOf(column)] ?? attributes[STANDARD_TOKENS.get(column) ?? ''];
     if (value !== undefined) fields[name] = value;
   }
   return fields as CamelFieldValues;

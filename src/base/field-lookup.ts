@@ -3,6 +3,8 @@ import { type Column, FIELDS, type FieldDefinition } from './fields.ts';
 
 /** Whether a value of the right type may be stored in a column: shares are 0 to 1, words are of their list. */
 export function isWithin(field: FieldDefinition, value: string | number | boolean): boolean {
+  // All whole numbers are counts.
+  if (field.wireType === 'integer' && !(Number.isSafeInteger(value) && (value as number) >= 0)) return false;
   if (field.isShare === true && !(typeof value === 'number' && value >= 0 && value <= 1)) return false;
   return field.words === undefined || field.words.includes(value as string);
 }

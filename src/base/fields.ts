@@ -8,7 +8,8 @@
  * instrumentations that mean the same; they are read, in order, when the attribute is absent.
  */
 import * as semconv from './semconv.ts';
-import { type UsageUnit, usageAttributesOf } from './usage-names.ts';
+import type { UsageUnit } from './usage-dialect.ts';
+import { usageAttributesOf } from './usage-names.ts';
 
 /** SQL types of `mcp_traces`; the JSON form of each is {@link WireType}. */
 export type SqlType = 'uuid' | 'text' | 'integer' | 'double precision' | 'boolean' | 'timestamptz' | 'jsonb';

@@ -17,6 +17,7 @@ export {
   snakeKeys,
   toColumns,
 } from './camel-case.ts';
+export { COST_NAMES, type CostName } from './cost-names.ts';
 export { parseDatabaseUrl } from './database-url.ts';
 export { errorClass, isKnownErrorClass } from './error-class.ts';
 export {
@@ -40,7 +41,7 @@ export {
   type TraceRow,
 } from './fields.ts';
 export { whyForeign } from './foreign-folder.ts';
-export { misspelled, refuseUnknownOptions } from './known-options.ts';
+export { misspelled, nearest, refuseUnknownOptions } from './known-options.ts';
 export { type Line, readLines } from './lines.ts';
 export { isProcessAlive, startOfProcess } from './live-process.ts';
 export { type Constructor, INSTALL_SDK, type Loaded, load, loadNow, locate } from './locate.ts';
@@ -85,16 +86,8 @@ export { hasDiagLogger, useStderrDiag, warnAtOnce, warnVisibly } from './stderr-
 export { onStdinUse } from './stdin.ts';
 export { nodeProblem } from './supported-node.ts';
 export { isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
-export {
-  COST_NAMES,
-  type CostName,
-  splitNames,
-  USAGE_ATTRIBUTES,
-  USAGE_DIALECTS,
-  USAGE_OBJECT_ATTRIBUTES,
-  type UsageDialect,
-  type UsageUnit,
-} from './usage-names.ts';
+export { splitNames, type UsageDialect, type UsageUnit } from './usage-dialect.ts';
+export { USAGE_ATTRIBUTES, USAGE_DIALECTS, USAGE_OBJECT_ATTRIBUTES } from './usage-names.ts';
 export { withoutUserInfo } from './user-info.ts';
 export { VERSION } from './version.ts';
 export { isDoneWithin } from './within.ts';

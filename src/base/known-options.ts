@@ -25,7 +25,8 @@ export function misspelled(name: string, known: readonly string[]): string | und
   return known.find((other) => editDistance(plain(name), plain(other)) <= most);
 }
 
-function nearest(name: string, known: readonly string[]): string {
+/** The known name that is nearest to an unknown one. */
+export function nearest(name: string, known: readonly string[]): string {
   const distances = known.map((other) => distance(plain(name), plain(other)));
   return known[distances.indexOf(Math.min(...distances))] ?? '';
 }

@@ -106,6 +106,9 @@ export const ATTR_ANTHROPIC_CACHE_WRITE_1H = 'anthropic.usage.cache_creation.eph
 /** Anthropic's name for the tier that served the call, which prices differ by. */
 export const ATTR_ANTHROPIC_RESPONSE_SERVICE_TIER = 'anthropic.response.service_tier';
 
+/** A name of no convention yet, which AWS, LangSmith and others use as that of Anthropic and OpenAI. */
+export const ATTR_GEN_AI_RESPONSE_SERVICE_TIER = 'gen_ai.response.service_tier';
+
 /** How many tool calls the answer asks the application to make; absent for none. */
 export const ATTR_TOOL_CALL_COUNT = 'observatory.tool_call_count';
 /**

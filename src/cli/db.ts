@@ -33,8 +33,8 @@ const HELP = `Usage: mcp-observatory db <migrate|status|check|reprice|prune|roll
             may do so at once
   status    schema version, rows, time range, lag, size, partitions, dead rows, busiest services and models;
             exit code 1 when the schema is missing or not of this version
-  check     find what cannot be right: calls counted twice, sums counted beside their calls, counts that disagree,
-            calls without usage or price, runs without a root; reads only; exit code 1 with findings
+  check     find what cannot be right: calls counted twice, counts that disagree, calls without usage or price, runs
+            without a root; reads only; exit code 1 with findings
   reprice   compute the costs again that were computed here, after an update of the package or with --prices; costs
             that were reported stay; roll-ups and runs follow
   prune     drop the partitions whose spans are all older than --older-than, make those of the next days, and
@@ -61,8 +61,7 @@ Options:
                        from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or as DuckDB's extension aws finds them
   --archive DIR        for query: what archive wrote to
   --prices FILE        for reprice: prices of your own, as for score
-  --since AGE          for check and reprice: only spans that started in this time (default 7d); for query: of the
-                       database, only these
+  --since AGE          only spans that started in this time; for check and reprice 7d by default
   --days FROM..TO      for query: only spans that started on these days (UTC), e.g. 2026-11-01..2026-11-07
   --spool DIR          for status: include the spool of a DurableSpanProcessor
   --json               print one JSON object instead of text`;

@@ -4,6 +4,7 @@ import {
   compareRuns,
   explainRun,
   findRun,
+  listApprovalsOf,
   listRuns,
   type RunRow,
   type RunSpan,
@@ -125,7 +126,7 @@ async function show({ db, words, values, io }: Request): Promise<number> {
   const run = await only(db, words, 1, io);
   if (run === undefined) return EXIT_FAILED;
   const [{ row, spans }] = run as [Found];
-  const explanation = sentenceText(explainRun(spans));
+  const explanation = sentenceText(explainRun(spans, await listApprovalsOf(db, row)));
   print(
     io,
     values.json

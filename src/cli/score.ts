@@ -1,6 +1,6 @@
-import { type FieldValues, ObservatoryError } from '../base/index.ts';
+import { type FieldValues, nearest, ObservatoryError, printableLine } from '../base/index.ts';
 import { computeEvidence, type TraceStep, warmEvidence } from '../evidence/index.ts';
-import { isObject, type JsonObject } from '../json/index.ts';
+import { isObject, type JsonObject, listOf } from '../json/index.ts';
 import {
   computeSignals,
   estimateTokens,
@@ -34,6 +34,7 @@ Reads JSON lines from standard input:
    "steps"?: [{"tool", "arguments"?, "result"?, "is_error"?}]}
 and writes one JSON line for each, in order, with its "id". A line that cannot be
 scored gives {"id", "line", "error": {"code", "message"}}, and the rest goes on.
+Fields that nothing reads are named in "unknown_fields", and on standard error.
 
 Tokens that are not given are estimated (tokens_estimated is true then). A second
 answer turns self-consistency on. Fields that have no value are null.
@@ -80,9 +81,10 @@ export const scoreCommand: Command = {
     const settings = await readSettings(args, io);
     if (settings === undefined) return EXIT_OK;
     await warmEvidence({ holds: true });
+    const told = new Set<string>();
     const failures = await pumpJsonl(
       io,
-      (input) => score(input, settings),
+      (input, line) => ({ ...score(input, settings), ...unknownFields(input, line, told, io) }),
       settings.isReported
         ? (row, input) => reported(row, input)
         : settings.isExplained
@@ -92,6 +94,39 @@ export const scoreCommand: Command = {
     return failures === 0 ? EXIT_OK : EXIT_FAILED;
   },
 };
+
+const FIELDS =
+  'id model prompt answer retrieved_context secondary_answer tool_result_summary prompt_tokens completion_tokens steps'.split(
+    ' ',
+  );
+const STEP_FIELDS = ['tool', 'arguments', 'result', 'is_error'];
+
+/** Names that standard error tells of, each once. */
+const MAX_TOLD = 16;
+
+/** The fields of a line that nothing reads, which are usually misspelled. */
+function unknownFields(input: JsonObject, line: number, told: Set<string>, io: CommandIo): JsonObject {
+  const unknown = [
+    ...unknownIn(input, FIELDS),
+    ...listOf(input.steps).flatMap((step) => (isObject(step) ? unknownIn(step, STEP_FIELDS, 'steps.') : [])),
+  ];
+  const names = [...new Set(unknown.map(({ name }) => name))].slice(0, MAX_TOLD);
+  for (const { name, near } of unknown)
+    if (told.size < MAX_TOLD && !told.has(name)) {
+      told.add(name);
+      io.stderr.writeLine(
+        printableLine(`score: line ${line}: nothing reads '${name}'; the nearest is '${near}'`),
+      );
+    }
+  return names.length === 0 ? {} : { unknown_fields: names };
+}
+
+function unknownIn(value: JsonObject, known: readonly string[], prefix = '') {
+  return Object.keys(value)
+    .slice(0, MAX_TOLD + known.length)
+    .filter((name) => !known.includes(name))
+    .map((name) => ({ name: prefix + name.slice(0, 64), near: prefix + nearest(name.slice(0, 64), known) }));
+}
 
 function explained(row: JsonObject, input: JsonObject | undefined, io: CommandIo): string {
   if (input === undefined || isObject(row.error)) return JSON.stringify(row);

@@ -22,7 +22,7 @@ import {
 } from '../base/index.ts';
 import { attachInteraction, type Interaction, OuterCall, withOuterCall } from '../interaction/index.ts';
 import { checkFields, type Enricher, type GovernanceFields, toAttributes } from '../processor/index.ts';
-import { governanceDecided } from './governance.ts';
+import { GOVERNANCE_OPTIONS, governanceDecided } from './governance.ts';
 import { countFallback } from './metrics.ts';
 import { StandInSpan } from './stand-in-span.ts';
 import type { GovernanceOptions, JudgeCall } from './types.ts';
@@ -217,6 +217,7 @@ function finish<T>(
   let decided: GovernanceFields = {};
   quietly(() => {
     decided = governanceDecided(description.judge?.(computed) ?? NOTHING);
+    warnOfUnknown(decided);
   });
   const judged = toAttributes(checked(decided));
   note.setAttributes(judged);
@@ -235,6 +236,13 @@ function fieldsOf(note: Span, known: Attributes): CamelFieldValues {
 function copyTo(span: Span, { attributes, status }: StandInSpan): void {
   span.setAttributes(attributes);
   if (status.code !== SpanStatusCode.UNSET) span.setStatus(status);
+}
+
+/** What a judge decided cannot be refused any more. */
+function warnOfUnknown(decided: GovernanceFields): void {
+  const unknown = Object.keys(decided).filter((name) => !GOVERNANCE_OPTIONS.includes(name));
+  if (unknown.length === 0) return;
+  diag.warn(`mcp-observatory: what judge() returned has no such fields: ${unknown.slice(0, 8).join(', ')}`);
 }
 
 function count<T>({ attributes }: SpanDescription<T>, fields: GovernanceFields): void {

@@ -1,7 +1,41 @@
 import { context } from '@opentelemetry/api';
-import { checkValue, kinds } from '../base/index.ts';
+import { checkValue, kinds, refuseUnknownOptions } from '../base/index.ts';
 import { type GovernanceFields, getGovernance, pairFallback, setGovernance } from '../processor/index.ts';
 import type { GovernanceOptions } from './types.ts';
+
+/** Fields of each kind of call, which nothing may be taken for. */
+const GOVERNANCE = {
+  riskTier: true,
+  promptTemplateId: true,
+  confidence: true,
+  confidenceGateThreshold: true,
+  gateBlocked: true,
+  fallbackUsed: true,
+  fallbackType: true,
+  fallbackReason: true,
+  retries: true,
+  isShadow: true,
+  shadowParentTraceId: true,
+} satisfies Record<keyof GovernanceOptions, true>;
+
+export const GOVERNANCE_OPTIONS: readonly string[] = Object.keys(GOVERNANCE);
+
+const CONTEXT_FIELDS = {
+  riskTier: true,
+  promptTemplateId: true,
+  confidence: true,
+  sessionId: true,
+  conversationId: true,
+  userId: true,
+  runId: true,
+  isShadow: true,
+  shadowParentTraceId: true,
+  gateBlocked: true,
+  fallbackUsed: true,
+  fallbackType: true,
+  fallbackReason: true,
+  retries: true,
+} satisfies Record<keyof GovernanceFields, true>;
 
 /**
  * The governance fields of one call: its own, then those of the context, then the defaults. A confidence below the
@@ -55,10 +89,12 @@ export function governanceDecided(options: GovernanceOptions): GovernanceFields 
  * ```
  *
  * @returns what `fn` returns; errors pass through.
+ * @throws ObservatoryError `INVALID_OPTION` for a field that there is not, before `fn` runs.
  */
 export function govern<T>(fields: GovernanceFields, fn: () => T): T {
   checkValue('the function of govern()', fn, kinds.function);
   // What fields hold is checked where a span takes them.
   checkValue('the fields of govern()', fields, kinds.object);
+  refuseUnknownOptions(fields, Object.keys(CONTEXT_FIELDS), 'govern()');
   return context.with(setGovernance(context.active(), fields), fn);
 }

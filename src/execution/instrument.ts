@@ -11,16 +11,17 @@ import {
   semconv,
 } from '../base/index.ts';
 import { warmEvidence } from '../evidence/index.ts';
-import { readProviderResponse, responseAttributes } from '../interaction/index.ts';
+import { readGivenUsage, readProviderResponse, responseAttributes } from '../interaction/index.ts';
 import type { ReasonCode } from '../policy/index.ts';
 import { Enricher, isName, PROCESSOR_OPTIONS, resolveCaptureContent } from '../processor/index.ts';
 import { answerHash } from '../signals/index.ts';
 import { type CallSettings, type SpanDescription, type TracedCall, traceCall } from './call-span.ts';
-import { governanceOf } from './governance.ts';
+import { GOVERNANCE_OPTIONS, governanceOf } from './governance.ts';
 import { openSpans } from './span-destination.ts';
 import { isToolError } from './tool-error.ts';
 import type {
   FallbackCall,
+  GovernanceOptions,
   InstrumentOptions,
   Interceptor,
   ModelCall,
@@ -58,6 +59,7 @@ export function instrument(options: InstrumentOptions): Interceptor {
   };
 
   const traceModelCall = async <T>(call: ModelCall<T>, needsFields: boolean): Promise<TracedCall<T>> => {
+    refuseUnknownOptions(call, MODEL_CALL, 'a model call');
     const { response } = call;
     if (call.call === undefined && response === undefined) {
       throw new ObservatoryError('INVALID_OPTION', "A model call needs either 'call' or 'response'");
@@ -78,9 +80,12 @@ export function instrument(options: InstrumentOptions): Interceptor {
       return { result, record: { ...referenceTo(span), fields } };
     },
     interceptModelCall: async (call) => (await traceModelCall(call, false)).result,
-    interceptToolCall: async (call) =>
-      (await traceCall(settings, 'execute_tool', () => describeToolCall(call), call.call)).result,
+    interceptToolCall: async (call) => {
+      refuseUnknownOptions(call, TOOL_CALL, 'a tool call');
+      return (await traceCall(settings, 'execute_tool', () => describeToolCall(call), call.call)).result;
+    },
     recordFallback: async (call) => {
+      refuseUnknownOptions(call, FALLBACK_CALL, 'a fallback');
       const { result, span } = await traceCall(
         settings,
         'fallback',
@@ -101,6 +106,40 @@ const KINDS = {
   exporter: having('a SpanExporter', 'export', 'shutdown'),
 };
 const OPTIONS: readonly string[] = [...Object.keys(KINDS), ...PROCESSOR_OPTIONS];
+
+const namesOf = (own: Readonly<Record<string, true>>) => [...Object.keys(own), ...GOVERNANCE_OPTIONS];
+
+const MODEL_CALL = namesOf({
+  model: true,
+  prompt: true,
+  call: true,
+  response: true,
+  toolName: true,
+  secondaryResponse: true,
+  retrievedContext: true,
+  steps: true,
+  toolResultSummary: true,
+  provider: true,
+  operation: true,
+  usage: true,
+  judge: true,
+} satisfies Record<Exclude<keyof ModelCall<unknown>, keyof GovernanceOptions>, true>);
+
+const TOOL_CALL = namesOf({
+  toolName: true,
+  call: true,
+  arguments: true,
+  callId: true,
+  judge: true,
+} satisfies Record<Exclude<keyof ToolCall<unknown>, keyof GovernanceOptions>, true>);
+
+const FALLBACK_CALL = namesOf({
+  call: true,
+  answerOf: true,
+  prompt: true,
+  toolName: true,
+  parent: true,
+} satisfies Record<Exclude<keyof FallbackCall<unknown>, keyof GovernanceOptions>, true>);
 
 function referenceTo(span: Span): SpanReference {
   const { traceId, spanId, traceFlags } = span.spanContext();
@@ -125,7 +164,7 @@ function describeModelCall<T>(call: ModelCall<T>): SpanDescription<T> {
       prompt: call.prompt,
       model,
       provider,
-      usage: call.usage,
+      ...readGivenUsage(call.usage),
       retrievedContext: call.retrievedContext,
       steps: call.steps,
       toolResultSummary: call.toolResultSummary,
@@ -141,6 +180,7 @@ function describeModelCall<T>(call: ModelCall<T>): SpanDescription<T> {
           provider: provider ?? response.provider,
           usage: response.usage,
           providerCostUsd: response.costUsd,
+          serviceTier: response.serviceTier,
           secondaryAnswer: second === undefined ? undefined : readProviderResponse(second).answer,
         },
       };

@@ -77,8 +77,8 @@ export interface ModelCall<T> extends GovernanceOptions {
   readonly provider?: string | undefined;
   /** `gen_ai.operation.name`. @defaultValue `chat` */
   readonly operation?: string | undefined;
-  /** Token usage, when the response does not carry it. */
-  readonly usage?: TokenUsage | undefined;
+  /** Token usage, when the response does not carry it: as `TokenUsage`, or as any provider's answer has it. */
+  readonly usage?: TokenUsage | Readonly<Record<string, unknown>> | undefined;
   readonly judge?: JudgeCall | undefined;
 }
 
@@ -140,7 +140,7 @@ export interface Interceptor extends AsyncDisposable {
    * Records one model call.
    * @returns the result of `call`, or `response`, unchanged.
    * @throws whatever `call` throws, after the span is marked; ObservatoryError `INVALID_OPTION` when neither `call`
-   *   nor `response` is given, `PROMPT_TEMPLATE_MISSING` when the call was blocked for that.
+   *   nor `response` is given, and for an option that there is not, which nothing would read; `PROMPT_TEMPLATE_MISSING` when the call was blocked for that.
    */
   interceptModelCall<T>(call: ModelCall<T>): Promise<T>;
   /** Like `interceptModelCall`, and also returns the record. */

@@ -11,6 +11,7 @@ import {
   stringAt,
   stringsAt,
 } from '../json/index.ts';
+import { readServiceTier } from '../signals/index.ts';
 import {
   type Answer,
   type AnswerApi,
@@ -190,6 +191,7 @@ function responseAttributes(_answer: Answer, output: unknown): Attributes {
   const metadata = objectAt(output, '$metadata');
   const attempts = numberAt(metadata, 'attempts') ?? 1;
   return present({
+    [semconv.ATTR_GEN_AI_RESPONSE_SERVICE_TIER]: readServiceTier(output),
     [semconv.ATTR_HTTP_RESPONSE_STATUS_CODE]: numberAt(metadata, 'httpStatusCode'),
     [semconv.ATTR_HTTP_REQUEST_RESEND_COUNT]: attempts > 1 ? attempts - 1 : undefined,
   });

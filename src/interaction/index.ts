@@ -69,4 +69,4 @@ export { hasFieldValue, readTextField, saysTokens } from './scalars.ts';
 export type { SpanEventView, SpanView } from './span-view.ts';
 export { toolOutcome, toolResultText } from './tool-outcome.ts';
 export type { CallContent, Interaction } from './types.ts';
-export { isUsageColumn } from './usage.ts';
+export { isUsageColumn, readGivenUsage, readUsageBeside } from './usage.ts';

@@ -127,6 +127,8 @@ const TYPE_NAMES: readonly string[] = [
   'genkit:metadata:subtype',
   // LangSmith: langsmith/_internal/otel
   'langsmith.span.kind',
+  // LangWatch: langwatch/attributes.py of its Python SDK
+  'langwatch.span.type',
 ];
 
 /** Their words, in lower case. */
@@ -154,6 +156,9 @@ const SPAN_TYPES: ReadonlyMap<string, InteractionKind> = new Map([
   ['flow', 'other'],
   ['parser', 'other'],
   ['memory', 'other'],
+  ['rag', 'other'],
+  ['component', 'other'],
+  ['evaluation', 'other'],
 ]);
 
 /** The word in which an instrumentation says what a span is, in lower case: `llm`, `tool`, `chain` ... */
@@ -185,7 +190,7 @@ export function isGenAiName(key: string): boolean {
     case 0x6d: // m
       return key.startsWith('mcp.') || key.startsWith('mlflow.');
     case 0x6c: // l
-      return key.startsWith('llm.') || key.startsWith('langfuse.') || key.startsWith('langsmith.');
+      return key.startsWith('llm.') || /^lang(?:fuse|smith|watch)\./.test(key);
     case 0x62: // b
       return key.startsWith('braintrust.');
     case 0x6f: // o

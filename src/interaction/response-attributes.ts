@@ -50,7 +50,7 @@ function addUsage(attributes: Attributes, usage: TokenUsage): Attributes {
     attributes[semconv.ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS] = reasoningTokens;
   if (usage.cacheWrite1hTokens !== undefined)
     attributes[semconv.ATTR_ANTHROPIC_CACHE_WRITE_1H] = usage.cacheWrite1hTokens;
-  const units = writeUsageUnits({ ...usage, cacheWrite1hTokens: undefined }, undefined);
+  const units = writeUsageUnits({ ...usage, cacheWrite1hTokens: undefined });
   if (units !== undefined) attributes[attributeOf('usage_units')] = units;
   if (usage.disagrees === true) attributes[attributeOf('tokens_disagree')] = true;
   return attributes;

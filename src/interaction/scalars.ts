@@ -1,6 +1,7 @@
 import { type AttributeColumn, attributeNamesOf, FIELDS, USAGE_OBJECT_ATTRIBUTES } from '../base/index.ts';
 import { isObject, type JsonObject, parseContainerOrKeep, textOf } from '../json/index.ts';
 import {
+  placeByWords,
   type ReportedCost,
   readCost,
   SPAN_COSTS,
@@ -31,6 +32,12 @@ const SEVERAL: ReadonlyMap<string, readonly string[]> = new Map(
   [...NAMES].filter(([, names]) => names.length > 1),
 );
 
+/** A usage object, and the attribute that holds it. */
+export interface UsageObject {
+  readonly object: JsonObject;
+  readonly attribute?: string | undefined;
+}
+
 /** What a span says of its call under the names of all dialects. */
 export interface Scalars {
   readonly provider?: string | undefined;
@@ -39,7 +46,8 @@ export interface Scalars {
   readonly counts?: UsageReader | undefined;
   readonly cost?: ReportedCost | undefined;
   /** Usage objects that the span holds as JSON. */
-  readonly usageObjects?: readonly JsonObject[] | undefined;
+  readonly usageObjects?: readonly UsageObject[] | undefined;
+  readonly serviceTier?: string | undefined;
 }
 
 type ListedCost = NonNullable<ReturnType<(typeof SPAN_COSTS)['get']>>;
@@ -72,10 +80,19 @@ export function readScalars(attributes: JsonObject): Scalars {
   const ranks = { provider: Number.POSITIVE_INFINITY, model: Number.POSITIVE_INFINITY };
   let counts: UsageReader | undefined;
   let cost: RankedCost | undefined;
-  let usageObjects: JsonObject[] | undefined;
+  let usageObjects: UsageObject[] | undefined;
+  let serviceTier: string | undefined;
   for (const name in attributes) {
     const place = PLACES.get(name);
-    if (place === undefined) continue;
+    if (place === undefined) {
+      const other = placeOfOther(name);
+      if (other === 'tier') serviceTier = betterTier(serviceTier, name, attributes[name]);
+      else if (other !== undefined) {
+        counts ??= new UsageReader();
+        counts.take(other, attributes[name]);
+      }
+      continue;
+    }
     const value = attributes[name];
     if (place.is === 'text') {
       const text = textOf(value);
@@ -91,11 +108,23 @@ export function readScalars(attributes: JsonObject): Scalars {
       const object = readJsonObject(value);
       if (object !== undefined) {
         usageObjects ??= [];
-        usageObjects.push(object);
+        usageObjects.push({ object, attribute: name });
       }
     }
   }
-  return { ...texts, counts, cost, usageObjects };
+  return { ...texts, counts, cost, usageObjects, serviceTier };
+}
+
+/** What no table names, by its words: the tier that served a call, and counts below `usage` or of tokens. */
+function placeOfOther(name: string): UsagePlace | 'tier' | undefined {
+  if (name.endsWith('service_tier') || name.endsWith('serviceTier')) return 'tier';
+  return /usage|token/i.test(name) && !name.startsWith('observatory.') ? placeByWords(name) : undefined;
+}
+
+/** What the response says goes before what was asked for. */
+function betterTier(known: string | undefined, name: string, value: unknown): string | undefined {
+  const tier = textOf(value);
+  return tier && (known === undefined || name.includes('response')) ? tier : known;
 }
 
 function betterCost(

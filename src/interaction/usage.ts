@@ -3,17 +3,21 @@
  * provider's cache, output includes reasoning.
  */
 
+import { diag } from '@opentelemetry/api';
 import type { AttributeColumn } from '../base/index.ts';
-import { isObject, type JsonObject, textOf } from '../json/index.ts';
+import { isObject, type JsonObject, listOf, textOf } from '../json/index.ts';
 import {
   readReportedCost,
+  readServiceTier,
   readUsageObject,
   readUsageUnits,
   type TokenUsage,
   UsageReader,
 } from '../signals/index.ts';
-import { readJsonObject, type Scalars } from './scalars.ts';
+import { interactionKind, isModelCall } from './kind.ts';
+import { readJsonObject, type Scalars, type UsageObject } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
+import type { Interaction } from './types.ts';
 
 const USAGE_COLUMNS: ReadonlySet<string> = new Set([
   'prompt_tokens',
@@ -47,35 +51,41 @@ export interface ReportedUsage {
  * The usage and cost on a span, in any dialect; without `usage` when the span has no counts.
  * @param scalars of the span.
  */
-export function readUsage(span: SpanView, scalars: Scalars, provider: string | undefined): ReportedUsage {
+export function readUsage(
+  span: SpanView,
+  scalars: Scalars,
+  provider: string | undefined,
+  model: string | undefined = scalars.model,
+): ReportedUsage {
   const { attributes } = span;
   const metadata = readMetadata(attributes['ai.response.providerMetadata']);
-  const objects = [...metadata.flatMap(usagesOf), ...(scalars.usageObjects ?? [])];
-  const cost = scalars.cost ?? costOf([...metadata, ...objects]);
+  const objects = [...metadata.flatMap(usagesOf), ...ownObjects(span, scalars.usageObjects)];
+  const cost = scalars.cost ?? costOf([...metadata, ...objects.map(({ object }) => object)]);
   return {
-    usage: readCounts(span, scalars, provider, objects),
+    usage: readCounts(span, { ...scalars, provider, model: scalars.model ?? model }, objects),
     costUsd: cost?.usd,
     isCostComputed: cost?.isComputed === true ? true : undefined,
-    serviceTier: metadata.map(tierOf).find((tier) => tier !== undefined),
+    serviceTier: scalars.serviceTier ?? tierIn(metadata),
   };
 }
 
 function readCounts(
   span: SpanView,
-  { counts = new UsageReader(), model }: Scalars,
-  provider: string | undefined,
-  objects: readonly JsonObject[],
+  { counts = new UsageReader(), model, provider }: Scalars,
+  objects: readonly UsageObject[],
 ): TokenUsage | undefined {
   const { attributes } = span;
   // Our own estimate is not reported usage.
   if (attributes['observatory.tokens_estimated'] === true) return undefined;
-  for (const object of objects) {
-    const usage = readUsageObject(object, { model });
-    // A whole usage is more than the instrumentation made of it.
-    if (usage?.inputTokens !== undefined && usage.outputTokens !== undefined) return usage;
-    counts.takeObject(object);
+  const isExclusive = EXCLUSIVE.has(provider) || (provider === undefined && /claude/i.test(model ?? ''));
+  for (const { object, attribute } of objects) {
+    const usage = readUsageObject(object, { model, attribute, isExclusive });
+    // A whole usage is more than the instrumentation made of it, unless that tells of a cache and it does not.
+    const isWhole = usage?.inputTokens !== undefined && usage.outputTokens !== undefined;
+    if (isWhole && (usage.cacheReadTokens !== undefined || !counts.tellsCache)) return usage;
+    counts.takeObject(object, attribute);
   }
-  const usage = counts.settle({ model, passesCountsOn: passesCountsOn(span, provider) });
+  const usage = counts.settle({ model, isExclusive, passesCountsOn: passesCountsOn(span, provider) });
   const units = attributes['observatory.usage_units'];
   if (usage === undefined || units === undefined) return usage;
   return { ...usage, ...readUsageUnits(readJsonObject(units)) };
@@ -101,18 +111,30 @@ function passesCountsOn(span: SpanView, provider: string | undefined): boolean {
   );
 }
 
+function tierIn(metadata: readonly JsonObject[]): string | undefined {
+  return metadata
+    .flatMap((told) => [told, told.usage, told.usageMetadata])
+    .map(readServiceTier)
+    .find((tier) => tier !== undefined);
+}
+
 /** What each provider told the AI SDK, beside what that makes of it. */
 function readMetadata(value: unknown): readonly JsonObject[] {
   return value === undefined ? [] : Object.values(readJsonObject(value) ?? {}).filter(isObject);
 }
 
-function usagesOf(told: JsonObject): readonly JsonObject[] {
-  return [told.usage, told.usageMetadata].filter(isObject);
+function usagesOf(told: JsonObject): readonly UsageObject[] {
+  return [told.usage, told.usageMetadata].filter(isObject).map((object) => ({ object }));
 }
 
-function tierOf({ serviceTier, usage }: JsonObject): string | undefined {
-  return textOf(serviceTier) ?? (isObject(usage) ? textOf(usage.service_tier) : undefined);
+/** The whole output of a flow may hold what looks like usage. */
+function ownObjects(span: SpanView, objects: readonly UsageObject[] = NO_OBJECTS): readonly UsageObject[] {
+  if (objects.length === 0) return objects;
+  const isCall = isModelCall(interactionKind(span));
+  return isCall ? objects : objects.filter(({ attribute }) => attribute?.endsWith('output') !== true);
 }
+
+const NO_OBJECTS: readonly UsageObject[] = [];
 
 function costOf(objects: readonly JsonObject[]): Scalars['cost'] {
   for (const object of objects) {
@@ -121,3 +143,51 @@ function costOf(objects: readonly JsonObject[]): Scalars['cost'] {
   }
   return undefined;
 }
+
+/** The usage that an SDK made of what a provider told, and the provider's own beside it, which is more where it is whole. */
+export function readUsageBeside(
+  usage: unknown,
+  providerMetadata: unknown,
+): Pick<ReportedUsage, 'usage' | 'serviceTier' | 'costUsd'> {
+  const metadata = readMetadata(providerMetadata);
+  const whole = metadata
+    .flatMap(usagesOf)
+    .map(({ object }) => readUsageObject(object))
+    .find((told) => told?.inputTokens !== undefined && told.outputTokens !== undefined);
+  return {
+    usage: whole ?? readUsageObject(usage),
+    serviceTier: tierIn(metadata),
+    costUsd: costOf(metadata)?.usd,
+  };
+}
+
+/**
+ * The usage that a program passes: in our own words, or in those of any provider. One in which nothing can be read is
+ * logged, for its call then has no tokens.
+ */
+export function readGivenUsage(value: unknown): Pick<Interaction, 'usage' | 'providerCostUsd'> {
+  if (!isObject(value)) return {};
+  const read = readUsageObject(value);
+  const providerCostUsd = readReportedCost(value);
+  if (read === undefined) {
+    if (providerCostUsd === undefined) diag.warn(UNREADABLE);
+    return { providerCostUsd };
+  }
+  return { usage: { ...read, ...ownParts(value, read) }, providerCostUsd };
+}
+
+/** What our own words have beside counts. */
+function ownParts(value: JsonObject, read: TokenUsage): TokenUsage {
+  const modes = [...(read.modes ?? []), ...listOf(value.modes).filter((mode) => typeof mode === 'string')];
+  const requests = listOf(value.requests)
+    .filter(isObject)
+    .map((request) => ({ ...readUsageObject(request), model: textOf(request.model) }));
+  return {
+    ...(modes.length === 0 ? {} : { modes }),
+    ...(requests.length === 0 ? {} : { requests }),
+    ...(value.disagrees === true ? { disagrees: true } : {}),
+  };
+}
+
+const UNREADABLE =
+  "mcp-observatory: nothing could be read in the 'usage' of a call. It takes TokenUsage, e.g. { inputTokens, outputTokens }, or the usage of a provider's answer";

@@ -13,6 +13,7 @@ import {
   definitionProblem,
   type ToolsByServer,
   toolHash,
+  withInputSchema,
 } from './tool-definition.ts';
 
 /** A tool of the catalog. */
@@ -280,7 +281,8 @@ export class ToolCatalog {
 
 function listingOf(tools: readonly ToolDefinition[]): Listing {
   const listing: Listing = new Map();
-  for (const definition of tools) {
+  for (const listed of tools) {
+    const definition = withInputSchema(listed);
     const name = typeof definition?.name === 'string' ? definition.name : '';
     const twin = listing.get(name);
     if (twin === undefined) listing.set(name, { definition, isTwin: false, tool: undefined });

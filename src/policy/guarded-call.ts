@@ -15,6 +15,7 @@ import {
   sliced,
   takeInSlices,
 } from '../base/index.ts';
+import { attachInteraction } from '../interaction/index.ts';
 import { type JsonObject, redactLargeValue } from '../json/index.ts';
 import type { AuditRun, KeptContent, RecordContent } from './audit/index.ts';
 import {
@@ -93,7 +94,11 @@ export async function guardedCall(
   return inGateSpan(`policy_gate ${call.tool.slice(0, MAX_NAME)}`, async (span) => {
     span.setAttribute('observatory.mcp_server', call.server.slice(0, MAX_NAME));
     const { decision, contract, decided } = await decide(call, options, span);
-    if (isBlocked(decision)) throw new PolicyDeniedError(call.server, call.tool, decision, decision);
+    if (isBlocked(decision)) {
+      // The call has no other span that could tell what was asked for.
+      attachInteraction(span, { toolArguments: call.args });
+      throw new PolicyDeniedError(call.server, call.tool, decision, decision);
+    }
     const started = performance.now();
     const finish = (outcome: Outcome, fields: JsonObject, kept?: KeptContent): void => {
       const { server, tool, method } = call;

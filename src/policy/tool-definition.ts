@@ -25,10 +25,16 @@ const DEFINITION_LIMITS: JsonLimits = {
   largeIntegers: 'text',
 };
 
+/** A missing `inputSchema` means that the tool takes no arguments, with a gate and without. */
+export function withInputSchema(tool: ToolDefinition): ToolDefinition {
+  const isMissing = isObject(tool) && (tool.inputSchema === undefined || tool.inputSchema === null);
+  return isMissing ? { ...tool, inputSchema: { type: 'object' } } : tool;
+}
+
 /**
- * Why a definition is not one MCP allows, or undefined. MCP's `Tool` wants `inputSchema.type` "object" and an object
- * as the schema of each property, so `{"properties": {"a": true}}` is refused although JSON Schema allows it. An
- * `outputSchema` is any JSON Schema since MCP 2026-07-28, `true` and `false` included.
+ * Why no call of a tool can be checked by its definition, or undefined. Arguments are an object, so another
+ * `inputSchema.type` is refused; otherwise any JSON Schema will do, `true` and `false` included for a property and for
+ * the output.
  */
 export function definitionProblem(tool: unknown): string | undefined {
   if (!isObject(tool)) return 'A tool definition is an object';
@@ -41,24 +47,23 @@ export function definitionProblem(tool: unknown): string | undefined {
     if (error instanceof StrictJsonError) return error.message;
     throw error;
   }
-  if (isObject(inputSchema) && inputSchema.type !== 'object') return `'inputSchema.type' is "object"`;
   if (outputSchema !== undefined && !isSchema(outputSchema)) return `'outputSchema' is a JSON Schema`;
-  return schemaProblem('inputSchema', inputSchema);
+  return inputSchema === undefined || inputSchema === null ? undefined : inputProblem(inputSchema);
 }
 
 function isSchema(value: unknown): value is JsonObject | boolean {
   return isObject(value) || typeof value === 'boolean';
 }
 
-function schemaProblem(name: string, schema: unknown): string | undefined {
-  if (!isObject(schema)) return `'${name}' is a JSON Schema object`;
-  const properties = schema.properties;
+function inputProblem(schema: unknown): string | undefined {
+  if (!isObject(schema)) return `'inputSchema' is a JSON Schema object`;
+  const { type, properties } = schema;
+  const allowsObject = type === undefined || [type].flat().includes('object');
+  if (!allowsObject) return `'inputSchema.type' is "object"`;
   if (properties === undefined) return undefined;
-  if (!isObject(properties)) return `'${name}.properties' is an object`;
-  for (const [key, property] of Object.entries(properties)) {
-    if (!isObject(property)) return `'${name}.properties.${key.slice(0, 64)}' is a schema object`;
-  }
-  return undefined;
+  if (!isObject(properties)) return `'inputSchema.properties' is an object`;
+  const wrong = Object.entries(properties).find(([, property]) => !isSchema(property));
+  return wrong && `'inputSchema.properties.${wrong[0].slice(0, 64)}' is a JSON Schema`;
 }
 
 /**
@@ -66,7 +71,7 @@ function schemaProblem(name: string, schema: unknown): string | undefined {
  * inputSchema, outputSchema, annotations, and those keys of `_meta` that are named in `metaKeys`.
  */
 export function toolHash(tool: ToolDefinition, metaKeys: readonly string[] = []): string {
-  const { name, title, description, inputSchema, outputSchema, annotations } = tool;
+  const { name, title, description, inputSchema, outputSchema, annotations } = withInputSchema(tool);
   const meta = pick(tool._meta, metaKeys);
   return sha256Hex(
     canonicalJson({ name, title, description, inputSchema, outputSchema, annotations, _meta: meta }),

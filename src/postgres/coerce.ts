@@ -35,7 +35,7 @@ export interface Coercion {
 
 export function coercionTo(field: FieldDefinition): Coercion {
   const { column, sqlType, isShare, words, form } = field;
-  const isBounded = isShare !== undefined || words !== undefined;
+  const isBounded = isShare !== undefined || words !== undefined || sqlType === 'integer';
   return {
     sqlType,
     isIndexed: INDEXED_TEXT_COLUMNS.has(column),
@@ -48,7 +48,7 @@ export function coercionTo(field: FieldDefinition): Coercion {
  * The value for the column, or `undefined` if it does not fit; it then stays in the `attributes` JSON.
  *
  * Shares are 0 to 1, and a column with a list of words takes no other. Nothing is guessed: the text '1' is not a number,
- * and 0 is not false. Integer columns accept whole numbers of 32 bits, float columns finite numbers, because NaN is not
+ * and 0 is not false. Integer columns accept counts of 31 bits, float columns finite numbers, because NaN is not
  * JSON. Text columns also accept a list of texts, joined by commas, and ids a whole number. uuid columns accept a UUID
  * in any case, or the 32 hex digits of a trace id. Text that is too long for the column or its index does not fit.
  */

@@ -46,7 +46,7 @@ export function enrich(interaction: Interaction, options: EnrichOptions): FieldV
   const hash = memo.hashArguments(interaction);
   if (hash !== undefined) values.tool_args_hash = hash;
   if (kind === 'model' || kind === 'embeddings') addSpend(values, interaction, kind, { ...options, memo });
-  else addTokens(values, interaction.usage, interaction.serviceTier);
+  else addTokens(values, interaction.usage, interaction);
   return values;
 }
 
@@ -123,7 +123,7 @@ function addSpend(
   options: EnrichOptions & { readonly memo: HashMemo },
 ): void {
   const usage = interaction.usage ?? estimate(interaction, kind, options);
-  addTokens(values, usage, interaction.serviceTier);
+  addTokens(values, usage, interaction);
   if (usage !== interaction.usage) values.tokens_estimated = true;
   if (usage === undefined && interaction.providerCostUsd === undefined) return;
   const { model, provider, serverAddress, serviceTier, requestedModel } = interaction;
@@ -161,7 +161,11 @@ function estimate(
   return { inputTokens: estimateTokens(prompt, model), outputTokens: estimateTokens(answer, model) };
 }
 
-function addTokens(values: Draft, usage: TokenUsage | undefined, serviceTier: string | undefined): void {
+function addTokens(
+  values: Draft,
+  usage: TokenUsage | undefined,
+  { serviceTier, serverAddress }: Interaction,
+): void {
   if (usage === undefined) return;
   if (usage.inputTokens !== undefined) values.prompt_tokens = usage.inputTokens;
   if (usage.outputTokens !== undefined) values.completion_tokens = usage.outputTokens;
@@ -169,6 +173,6 @@ function addTokens(values: Draft, usage: TokenUsage | undefined, serviceTier: st
   if (usage.cacheWriteTokens !== undefined) values.cache_write_tokens = usage.cacheWriteTokens;
   if (usage.reasoningTokens !== undefined) values.reasoning_tokens = usage.reasoningTokens;
   if (usage.disagrees === true) values.tokens_disagree = true;
-  const units = writeUsageUnits(usage, serviceTier);
+  const units = writeUsageUnits(usage, serviceTier, serverAddress);
   if (units !== undefined) values.usage_units = units;
 }

@@ -132,7 +132,7 @@ export function withoutUsage(values: FieldValues): FieldValues {
 
 function isOfType(column: AttributeColumn, value: AttributeValue): boolean {
   const field = fieldOf(column);
-  if (field.wireType === 'integer') return Number.isSafeInteger(value);
+  if (field.wireType === 'integer') return isWithin(field, value as number);
   if (field.wireType === 'number') return Number.isFinite(value) && isWithin(field, value as number);
   if (field.wireType === 'boolean') return typeof value === 'boolean';
   return typeof value === 'string' && isWithin(field, value);

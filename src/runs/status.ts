@@ -22,12 +22,16 @@ export const SPAN_STATUS = 'mcp_traces_status(status_code, policy_decision, gate
 /** A run whose root span is missing for longer than this ends without it: it may never come. */
 const MISSING_ROOT = `interval '15 minutes'`;
 
+/** Whether a call of a run (`mcp_runs r`) waits for a person now, in SQL: its gate may not have ended its span yet. */
+export const WAITS_NOW = `r.trace_id IN (SELECT w.trace_id FROM mcp_reviews w WHERE w.status IN ('pending', 'claimed')
+  AND w.expires_at > now() AND w.trace_id IS NOT NULL AND w.fallback_reason = 'approval_required')`;
+
 /** Conditions on `mcp_runs r`, the weightiest first. A run can meet several, and is `ok` if it meets none. */
 const CONDITIONS: Readonly<Record<Exclude<RunStatus, 'ok'>, string>> = {
   failed: 'r.is_failed',
   denied: 'r.denied > 0',
   withheld: 'r.withheld > 0',
-  held: 'r.held > 0',
+  held: `(r.held > 0 OR ${WAITS_NOW})`,
   running: `(NOT r.has_root AND r.ended_at > now() - ${MISSING_ROOT})`,
 };
 
@@ -59,6 +63,7 @@ interface Figures {
   readonly denied: number;
   readonly withheld: number;
   readonly held: number;
+  readonly waits: boolean;
   readonly contradicted: boolean;
   readonly unsupported: boolean;
   readonly isShadow: boolean;
@@ -66,11 +71,12 @@ interface Figures {
 
 /** What stands out of a run, the weightiest first: what waits for a person, what is untrue, what went wrong. */
 export function listHighlights(run: Figures): readonly Highlight[] {
-  const { status, failedCalls, failedTools, denied, withheld, held } = run;
+  const { status, failedCalls, failedTools, denied, withheld, held, waits } = run;
   const counted = (count: number, text: string) => (count > 1 ? `${count} ${text}` : text);
   const failed = failedCalls > 0 ? `failed ${failedTools.slice(0, 3).join(', ')}`.trimEnd() : 'failed';
   const found: readonly (readonly [boolean, Highlight['kind'], string])[] = [
-    [held > 0, 'held', counted(held, 'held for approval')],
+    [waits, 'held', 'waits for you'],
+    [held > 0 && !waits, 'held', counted(held, 'held for approval')],
     [run.contradicted, 'contradicted', 'answer contradicted'],
     [run.unsupported && !run.contradicted, 'unsupported', 'answer unsupported'],
     [status === 'failed', 'failed', counted(failedCalls, failed)],

@@ -27,6 +27,7 @@ export {
   STEP_CHARS,
   sampledShare,
 } from './large-texts.ts';
+export { modesOf, readServiceTier } from './modes.ts';
 export { type CostSource, type PriceInput, priceUsage } from './price.ts';
 export { type PriceOverride, type PriceOverrides, resolvePriceOverrides } from './price-overrides.ts';
 export {
@@ -44,11 +45,7 @@ export {
   numericVarianceScore,
   selfConsistencyScore,
 } from './single.ts';
-export {
-  readUsageObject,
-  SPAN_PLACES,
-  type UsagePlace,
-  UsageReader,
-} from './usage.ts';
+export { readUsageObject, UsageReader } from './usage.ts';
+export { placeByWords, SPAN_PLACES, type UsagePlace } from './usage-place.ts';
 export { readUsageUnits, writeUsageUnits } from './usage-units.ts';
 export type { Verifier, VerifierInput, VerifierResult } from './verifier.ts';

@@ -1,4 +1,5 @@
 import { type CallCost, costOf, type TokenUsage } from './cost.ts';
+import { modesOf, priceModes } from './modes.ts';
 import type { PriceOverrides } from './price-overrides.ts';
 import { findPrice } from './price-table.ts';
 
@@ -46,36 +47,6 @@ export interface Price {
 
 const UNKNOWN: Price = Object.freeze({ costSource: 'unknown' });
 
-/** What a mode may be called that does not change the price, in lower case. */
-const STANDARD_MODES: ReadonlySet<string> = new Set([
-  'auto',
-  'default',
-  'standard',
-  'standard_only',
-  'on_demand',
-  'traffic_type_unspecified',
-  'unspecified',
-  'global',
-  'not_available',
-]);
-
-/**
- * Modes at a published fraction of the table's price of tokens, cached ones included, by provider. OpenAI: Batch API and
- * flex processing at half the price (platform.openai.com/docs/pricing); Azure: global batch at half; Anthropic: Message
- * Batches at half, inference in the US at 1.1 times (docs.anthropic.com, "Pricing"); Google: flex at half
- * (cloud.google.com/vertex-ai/generative-ai/pricing). The price of others, such as `priority` and `fast`, depends on
- * model or contract and is unknown here.
- */
-const MODE_FACTORS: ReadonlyMap<string, number> = new Map([
-  ['openai tier batch', 0.5],
-  ['openai tier flex', 0.5],
-  ['azure tier batch', 0.5],
-  ['anthropic tier batch', 0.5],
-  ['anthropic geo us', 1.1],
-  ['google tier flex', 0.5],
-  ['google traffic on_demand_flex', 0.5],
-]);
-
 /**
  * The cost of a call. Never a guess: a model, provider, mode or unit without a known price, and a usage that contradicts
  * itself, give no cost and a source that says so. Never throws.
@@ -121,28 +92,10 @@ function priceRequest(usage: TokenUsage, model: string, input: PriceInput): Pric
     (isProfile ? findPrice({ ...query, model: requestedModel }) : undefined) ??
     findPrice({ ...query, model });
   if (entry === undefined) return UNKNOWN;
-  let factor = 1;
-  for (const mode of modesOf(usage.modes, input.serviceTier)) {
-    const known = MODE_FACTORS.get(`${entry.provider} ${mode.toLowerCase()}`);
-    if (known === undefined) return { costSource: `unpriced: ${mode}` };
-    factor *= known;
-  }
+  const modes = modesOf(usage.modes, input.serviceTier, providerApiUrl);
+  const factor = priceModes(modes, { provider: entry.provider, model, usage });
+  if (typeof factor === 'string') return { costSource: `unpriced: ${factor}` };
   return priceOf(costOf(usage, entry.rates), factor, 'genai-prices');
-}
-
-const NO_MODES: readonly string[] = [];
-
-/** The modes of a call that may change its price. */
-export function modesOf(
-  modes: readonly string[] = NO_MODES,
-  serviceTier: string | undefined,
-): readonly string[] {
-  if (modes.length === 0 && (serviceTier === undefined || serviceTier === '')) return NO_MODES;
-  const all = serviceTier ? [...modes, `tier ${serviceTier.slice(0, 40)}`] : modes;
-  return [...new Set(all)].filter((mode) => {
-    const word = mode.slice(mode.indexOf(' ') + 1).toLowerCase();
-    return !STANDARD_MODES.has(word);
-  });
 }
 
 function priceOf(cost: CallCost, factor: number, costSource: CostSource): Price {

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, listOf, textOf } from '../json/index.ts';
 import type { RequestUsage, TokenUsage } from './cost.ts';
-import { modesOf } from './price.ts';
+import { modesOf } from './modes.ts';
 import { OTHER_UNITS, REQUEST_UNITS, readCount } from './usage.ts';
 
 /** Units without a column. */
@@ -18,8 +18,12 @@ const WIRE_NAMES: ReadonlyMap<keyof TokenUsage, string> = new Map(
  * What a cost depends on besides the columns of tokens, as the JSON of the column `usage_units`:
  * `{"input_audio_tokens":100,"web_searches":3,"modes":["speed fast"]}`. `undefined` where there is nothing.
  */
-export function writeUsageUnits(usage: TokenUsage, serviceTier: string | undefined): string | undefined {
-  const modes = modesOf(usage.modes, serviceTier);
+export function writeUsageUnits(
+  usage: TokenUsage,
+  serviceTier?: string,
+  address?: string,
+): string | undefined {
+  const modes = modesOf(usage.modes, serviceTier, address);
   const found = {
     ...writeCounts(usage, UNITS),
     ...(modes.length === 0 ? {} : { modes }),

@@ -1,61 +1,9 @@
 /** Reads token counts, in the names of any dialect, into the sense of the semantic conventions. */
-import { splitNames, USAGE_DIALECTS, type UsageDialect, type UsageUnit } from '../base/index.ts';
+import type { UsageUnit } from '../base/index.ts';
 import { countOf, isObject, type JsonObject, listOf, sumOf, textOf } from '../json/index.ts';
 import type { RequestUsage, TokenUsage } from './cost.ts';
-import { modesOf } from './price.ts';
-
-/** What a name stands for. */
-export interface UsagePlace {
-  readonly unit: UsageUnit;
-  /** 0 takes precedence over the other names of the unit. */
-  readonly rank: number;
-  /** The dialects that have the name. */
-  readonly dialects: readonly UsageDialect[];
-}
-
-/** The names of spans, with our own first. */
-export const SPAN_PLACES: ReadonlyMap<string, UsagePlace> = placesOf('span', {
-  inputTokens: 'observatory.prompt_tokens',
-  outputTokens: 'observatory.completion_tokens',
-  cacheReadTokens: 'observatory.cached_prompt_tokens',
-  cacheWriteTokens: 'observatory.cache_write_tokens',
-  reasoningTokens: 'observatory.reasoning_tokens',
-});
-
-function placesOf(on: UsageDialect['on'], own: UsageDialect['names'] = {}): ReadonlyMap<string, UsagePlace> {
-  const places = new Map<string, UsagePlace>();
-  const dialects = [{ source: 'own', on, names: own }, ...USAGE_DIALECTS.filter((one) => one.on === on)];
-  for (const dialect of dialects) {
-    for (const [unit, names] of Object.entries(dialect.names) as [UsageUnit, string][]) {
-      for (const name of splitNames(names)) {
-        const known = places.get(name);
-        places.set(name, {
-          unit,
-          rank: known?.rank ?? places.size,
-          dialects: [...(known?.dialects ?? []), dialect],
-        });
-      }
-    }
-  }
-  return places;
-}
-
-/** Members of a usage object by name: what they stand for, and what is nested in them. */
-interface UsageNode {
-  place?: UsagePlace;
-  readonly members: Map<string, UsageNode>;
-}
-
-const ROOT: UsageNode = { members: new Map() };
-for (const [name, place] of placesOf('json')) {
-  let node = ROOT;
-  for (const member of name.split('.')) {
-    const next = node.members.get(member) ?? { members: new Map() };
-    node.members.set(member, next);
-    node = next;
-  }
-  node.place = place;
-}
+import { modesOf, readModes } from './modes.ts';
+import { placeByWords, rootOf, type UsageNode, type UsagePlace } from './usage-place.ts';
 
 /** A count, as a number or as text; -1 and the like stand for none. */
 export function readCount(value: unknown): number | undefined {
@@ -63,12 +11,16 @@ export function readCount(value: unknown): number | undefined {
   return /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }
 
+/** Members of one object that are looked at beside those of the tables. */
+const MAX_MEMBERS = 64;
+
 type Counts = { [U in UsageUnit]?: number };
 
 /** Counts gathered from names of any dialect, in any order. */
 export class UsageReader {
   readonly #counts: Counts = {};
   readonly #places: { [U in UsageUnit]?: UsagePlace } = {};
+  readonly #modes: string[] = [];
 
   take(place: UsagePlace, value: unknown): void {
     const { unit, rank } = place;
@@ -80,28 +32,48 @@ export class UsageReader {
     this.#places[unit] = place;
   }
 
-  /** Takes the counts of a usage object. Getters that throw are the caller's to catch. */
-  takeObject(usage: JsonObject): void {
-    this.#walk(usage, ROOT);
+  /**
+   * Takes the counts of a usage object. Getters that throw are the caller's to catch.
+   * @param attribute that holds it, which may have names of its own.
+   */
+  takeObject(usage: JsonObject, attribute?: string): void {
+    this.#walk(usage, rootOf(attribute));
+    this.#modes.push(...modesOf(readModes(usage)));
   }
 
   #walk(value: JsonObject, node: UsageNode): void {
+    this.#takeOthers(value, node);
     for (const [name, next] of node.members) {
       const member = value[name];
       if (member === undefined || member === null) continue;
       if (next.place !== undefined) this.take(next.place, member);
       if (next.members.size === 0) continue;
-      if (Array.isArray(member)) this.#walk(countsByModality(member), next);
+      if (Array.isArray(member)) this.#walk(countsByWord(member), next);
       else if (isObject(member)) this.#walk(member, next);
+    }
+  }
+
+  /** Whether anything was read from a cache. */
+  get tellsCache(): boolean {
+    return (this.#counts.cacheReadTokens ?? 0) > 0;
+  }
+
+  /** What no table names, by the words of its name. */
+  #takeOthers(value: JsonObject, node: UsageNode | undefined, path = ''): void {
+    for (const name of Object.keys(value).slice(0, MAX_MEMBERS)) {
+      if (node?.members.has(name) === true) continue;
+      const member = value[name];
+      const known = placeByWords(`${path}${name}`);
+      if (known !== undefined) this.take(known, member);
+      else if (path === '' && isObject(member)) this.#takeOthers(member, undefined, `${name}.`);
     }
   }
 
   /**
    * The usage; `undefined` without a count of input or output. The total decides whether cached tokens are part of the
    * input, and reasoning part of the output, where the dialect does not; a usage that it fits in no way `disagrees`.
-   * @param passesCountsOn whether the instrumentation is known to set an input that leaves cached tokens out.
    */
-  settle({ model, passesCountsOn = false }: UsageContext = {}): TokenUsage | undefined {
+  settle({ model, passesCountsOn = false, isExclusive = false }: UsageContext = {}): TokenUsage | undefined {
     const counts = this.#counts;
     const { inputTokens, outputTokens, totalTokens, cacheWrite1hTokens, reasoningTokens } = counts;
     if (inputTokens === undefined && outputTokens === undefined) return undefined;
@@ -113,7 +85,10 @@ export class UsageReader {
       reasoning: reasoningTokens ?? 0,
     };
     const apart: Reading = {
-      cache: passesCountsOn || this.#isApart('inputTokens', CACHE_UNITS, 'cacheApart'),
+      cache:
+        passesCountsOn ||
+        (isExclusive && this.#isPassedOn()) ||
+        this.#isApart('inputTokens', CACHE_UNITS, 'cacheApart'),
       reasoning: this.#isApart('outputTokens', ['reasoningTokens'], 'reasoningApart'),
     };
     const rest = restOf(parts, totalTokens, model);
@@ -130,6 +105,7 @@ export class UsageReader {
       cacheWrite1hTokens,
       reasoningTokens: reasoningTokens ?? (rest > 0 ? rest : undefined),
       ...this.#others(),
+      ...(this.#modes.length === 0 ? {} : { modes: this.#modes }),
       ...(reading === undefined ? { disagrees: true } : {}),
     };
   }
@@ -137,9 +113,18 @@ export class UsageReader {
   /** Whether a dialect that has the names of both counts the parts beside the whole. */
   #isApart(whole: UsageUnit, parts: readonly UsageUnit[], trait: 'cacheApart' | 'reasoningApart'): boolean {
     const dialects = this.#places[whole]?.dialects ?? [];
+    const hasTotal = this.#counts.totalTokens !== undefined;
     return parts.some((part) =>
-      this.#places[part]?.dialects.some((dialect) => dialect[trait] === true && dialects.includes(dialect)),
+      this.#places[part]?.dialects.some(
+        (dialect) =>
+          dialects.includes(dialect) &&
+          (dialect[trait] === true || (dialect[trait] === 'by total' && !hasTotal)),
+      ),
     );
+  }
+
+  #isPassedOn(): boolean {
+    return this.#places.inputTokens?.dialects.some(({ isPassedOn }) => isPassedOn === true) === true;
   }
 
   #others(): TokenUsage {
@@ -154,7 +139,12 @@ export class UsageReader {
 
 export interface UsageContext {
   readonly model?: string | undefined;
+  /** Whether the instrumentation is known to set an input that leaves cached tokens out. */
   readonly passesCountsOn?: boolean | undefined;
+  /** Whether the provider's own input leaves cached tokens out. */
+  readonly isExclusive?: boolean | undefined;
+  /** The attribute that holds the object. */
+  readonly attribute?: string | undefined;
 }
 
 const CACHE_UNITS = [
@@ -233,24 +223,20 @@ function restOf(parts: WholeAndParts, total: number | undefined, model: string |
   return Math.max(0, total - parts.input - parts.output);
 }
 
-/** `{AUDIO: 10}` of `[{modality: 'AUDIO', tokenCount: 10}]`. */
-function countsByModality(list: readonly unknown[]): JsonObject {
+/**
+ * `{AUDIO: 10}` of `[{modality: 'AUDIO', tokenCount: 10}]`, `{'1H': 10}` of Bedrock's `[{ttl: '1h', inputTokens: 10}]`,
+ * `{GOOGLE_SEARCH: 2}` of the `[{type: 'google_search', count: 2}]` of Gemini's interactions.
+ */
+function countsByWord(list: readonly unknown[]): JsonObject {
   const counts: Record<string, number> = {};
   for (const one of list.slice(0, 16)) {
     if (!isObject(one)) continue;
-    const modality = textOf(one.modality)?.toUpperCase();
-    const count = readCount(one.tokenCount ?? one.tokens);
-    if (modality !== undefined && count !== undefined) counts[modality] = (counts[modality] ?? 0) + count;
+    const word = textOf(one.modality ?? one.ttl ?? one.type)?.toUpperCase();
+    const count = readCount(one.tokenCount ?? one.token_count ?? one.tokens ?? one.inputTokens ?? one.count);
+    if (word !== undefined && count !== undefined) counts[word] = (counts[word] ?? 0) + count;
   }
   return counts;
 }
-
-/** Members that say in what mode a call was served, and the words that our modes begin with. */
-const MODE_MEMBERS = [
-  ['speed', 'speed'],
-  ['inference_geo', 'geo'],
-  ['trafficType', 'traffic'],
-] as const;
 
 /** More iterations of one message than Anthropic makes. */
 const MAX_REQUESTS = 64;
@@ -265,15 +251,8 @@ export function readUsageObject(value: unknown, context: UsageContext = {}): Tok
 function readOne(value: unknown, context: UsageContext = {}): TokenUsage | undefined {
   if (!isObject(value)) return undefined;
   const reader = new UsageReader();
-  reader.takeObject(value);
-  const usage = reader.settle(context);
-  if (usage === undefined) return undefined;
-  const modes = MODE_MEMBERS.flatMap(([member, word]) => {
-    const mode = textOf(value[member]);
-    return mode === undefined ? [] : [`${word} ${mode.slice(0, 40)}`];
-  });
-  const priced = modesOf(modes, undefined);
-  return priced.length === 0 ? usage : { ...usage, modes: priced };
+  reader.takeObject(value, context.attribute);
+  return reader.settle(context);
 }
 
 /**

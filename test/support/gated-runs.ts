@@ -49,13 +49,15 @@ export type GatedRuns = Readonly<Record<string, string>>;
 /**
  * Makes a run for each entry: a span around calls of these tools through the gate, one after the other. Other steps: a model
  * that answers (`chat`), one that does not (`chat fails`), vectors (`embeddings`), and how the root ends (`root fails`,
- * `root is ok`). A run whose name begins with `running` is stored without its root span.
+ * `root is ok`). A run whose name begins with `running` is stored without its root span. With `meanwhile` calls wait for a
+ * person, who acts in it.
  */
 export async function makeGatedRuns(
   db: Queryable,
   runs: Readonly<Record<string, readonly string[]>>,
+  meanwhile?: (queue: PostgresReviewQueue) => Promise<unknown>,
 ): Promise<GatedRuns> {
-  await using bench = new TelemetryBench([new ObservatorySpanProcessor()]);
+  await using bench = new TelemetryBench([new ObservatorySpanProcessor({ captureContent: true })]);
   const instrumentation = new McpInstrumentation();
   instrumentation.manuallyInstrument(protocol);
   try {
@@ -64,7 +66,7 @@ export async function makeGatedRuns(
       tools: Object.keys(TOOLS).map((name) => ({
         name,
         description: name,
-        inputSchema: { type: 'object' as const },
+        inputSchema: { type: 'object' as const, properties: { account: {}, run: {} } },
         ...(name === 'report' && { outputSchema: RESULT as never }),
       })),
     }));
@@ -72,9 +74,10 @@ export async function makeGatedRuns(
     const client = new Client({ name: 'teller', version: '1' });
     const [near, far] = InMemoryTransport.createLinkedPair();
     await Promise.all([server.connect(far), client.connect(near)]);
+    const queue = new PostgresReviewQueue({ connection: db });
     using gate = new PolicyGate({
       policy: POLICY,
-      approvals: { queue: new PostgresReviewQueue({ connection: db }) },
+      approvals: { queue, waitMs: meanwhile === undefined ? 0 : 20_000 },
     });
     const gated = gateClient(client, gate, { server: 'bank' });
     const tracer = trace.getTracer('agent');
@@ -84,12 +87,15 @@ export async function makeGatedRuns(
       const root = tracer.startSpan(name);
       ids[name] = root.spanContext().traceId;
       roots.set(name, root);
-      await context.with(trace.setSpan(context.active(), root), async () => {
+      const args = { account: 'DE89', ...(meanwhile !== undefined && { run: name }) };
+      const call = async () => {
         for (const step of tools) {
-          if (step in TOOLS) await gated.callTool({ name: step, arguments: {} }).catch(() => undefined);
+          if (step in TOOLS) await gated.callTool({ name: step, arguments: args }).catch(() => undefined);
           else takeStep(step, tracer, root);
         }
-      });
+      };
+      const called = context.with(trace.setSpan(context.active(), root), call);
+      await Promise.all([called, meanwhile?.(queue)]);
       root.end();
     }
     await client.close();

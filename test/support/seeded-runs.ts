@@ -97,8 +97,8 @@ export const PAYMENT: readonly ReadableSpan[] = runOf(1, 30, [
 ]);
 export const RETRIED: readonly ReadableSpan[] = runOf(2, 20, [
   { name: 'nightly report', at: 0, ms: 1500 },
-  tool('fetch', { error: 'timeout' }),
-  tool('fetch', { at: 200 }),
+  tool('fetch', { error: 'timeout', attributes: { 'observatory.tool_args_hash': 'f'.repeat(64) } }),
+  tool('fetch', { at: 200, attributes: { 'observatory.tool_args_hash': 'f'.repeat(64) } }),
   chat({ at: 300, attributes: { 'observatory.cost_usd': undefined, 'observatory.cost_source': 'unknown' } }),
 ]);
 export const SHADOW: readonly ReadableSpan[] = runOf(3, 10, [

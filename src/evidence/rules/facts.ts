@@ -22,6 +22,8 @@ interface Place {
   readonly state: 'found' | 'derived' | 'missing';
   /** The statement presents it as found: it is no advice, plan, estimate or example. */
   readonly isStated: boolean;
+  /** It is not the result of a computation in the statement. */
+  readonly isGiven: boolean;
 }
 
 /** Something in a claim that can be looked up in the results. */
@@ -57,6 +59,7 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
         end: Math.min(start + at.end, statement.end),
         state,
         isStated: isStated && at.start < given,
+        isGiven: at.start < given,
         ...rest,
       } as Fact);
     const names = namesIn(text);

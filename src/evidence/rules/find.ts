@@ -10,6 +10,7 @@ import { MOMENT_RULES } from './moments.ts';
 import { NOT_FOUND_RULES } from './not-found.ts';
 import { OUTCOME_RULES } from './outcomes.ts';
 import { otherPayment } from './payments.ts';
+import { SOURCE_RULES } from './sources.ts';
 import type { AnswerReading, FindingKind, Rule, RuleFinding } from './types.ts';
 import { VALUE_RULES } from './values.ts';
 
@@ -23,6 +24,7 @@ export const RULES: readonly Rule[] = [
   ...MOMENT_RULES,
   ...KEYED_RULES,
   ...COUNT_RULES,
+  ...SOURCE_RULES,
   ...NOT_FOUND_RULES,
 ];
 

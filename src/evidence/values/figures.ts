@@ -73,6 +73,10 @@ export function figuresIn(text: string): readonly Figure[] {
       currency !== undefined
         ? (['money', 1] as const)
         : (known ?? ([wholeOf === undefined ? 'none' : 'ratio', 1] as const));
+    // The end of "$20-25".
+    const span = figures.at(-1);
+    const isEnd =
+      span?.dimension === 'money' && dimension === 'none' && /^[-–]$/.test(text.slice(span.end, match.index));
     const isTemperature = dimension === 'temperature';
     if (isTemperature && /^[cf]$/.test(word ?? '') && /^\s/.test(unit?.[0] ?? '')) continue;
     const before = text.slice(Math.max(0, match.index - 24), match.index);
@@ -85,7 +89,7 @@ export function figuresIn(text: string): readonly Figure[] {
       plain: bare,
       tolerance: 0.5001 * scale * 10 ** -decimals,
       raw,
-      dimension,
+      dimension: isEnd ? 'money' : dimension,
       factor,
       whole: wholeOf,
       isAbout:

@@ -64,8 +64,13 @@ export function daysIn(text: string): readonly Day[] {
     else add(match.index, whole.length, [Number(month), Number(day ?? 0)]);
   }
   if (!MAY_NAME_MONTH.test(text)) return days;
+  // "1. January 15" is the first item of a list.
   for (const { 0: whole, 1: day, 2: name = '', index } of text.matchAll(DAY_OF_MONTH))
-    if (monthOf(name) > 0) add(index, whole.length, [monthOf(name), Number(day)]);
+    if (
+      monthOf(name) > 0 &&
+      !/^\.?,? \d{1,2}(?![\d:])/.test(text.slice(index + whole.length, index + whole.length + 6))
+    )
+      add(index, whole.length, [monthOf(name), Number(day)]);
   for (const { 0: whole, 1: name = '', 2: day = '', index } of text.matchAll(MONTH_AND_DAY)) {
     if (monthOf(name) === 0 || days.some(({ start, end }) => start < index + name.length && index < end))
       continue;

@@ -3,9 +3,8 @@
  * and lets them make the calls in a context of their own.
  */
 import { context } from '@opentelemetry/api';
-import { type Message, parseMessages } from '../../interaction/index.ts';
-import { isObject, type JsonObject, listAt, numberAt, objectAt, stringAt } from '../../json/index.ts';
-import type { TokenUsage } from '../../signals/index.ts';
+import { type Message, parseMessages, readUsageBeside } from '../../interaction/index.ts';
+import { isObject, type JsonObject, listAt, objectAt, stringAt } from '../../json/index.ts';
 import { type CallHost, guard } from '../shared/index.ts';
 import { type FrameworkModelCall, FrameworkRun, type FrameworkToolCall } from './run.ts';
 
@@ -71,7 +70,7 @@ function integrationFor(host: () => CallHost | undefined): object {
         id: stringAt(event, 'responseId'),
         model: stringAt(event, 'modelId'),
         finishReasons: [stringAt(event, 'finishReason')].filter((reason) => reason !== undefined),
-        usage: usageOf(objectAt(event, 'usage')),
+        ...readUsageBeside(event.usage, event.providerMetadata),
         message,
       });
       if (running !== undefined) running.model = undefined;
@@ -149,17 +148,4 @@ function messageOf(event: JsonObject): Message {
     }
   });
   return { role: 'assistant', parts };
-}
-
-/** The AI SDK's own counts: input includes cached tokens, output includes reasoning. */
-function usageOf(usage: JsonObject | undefined): TokenUsage | undefined {
-  if (usage === undefined) return undefined;
-  const input = objectAt(usage, 'inputTokenDetails');
-  return {
-    inputTokens: numberAt(usage, 'inputTokens'),
-    outputTokens: numberAt(usage, 'outputTokens'),
-    cacheReadTokens: numberAt(input, 'cacheReadTokens'),
-    cacheWriteTokens: numberAt(input, 'cacheWriteTokens'),
-    reasoningTokens: numberAt(objectAt(usage, 'outputTokenDetails'), 'reasoningTokens'),
-  };
 }

@@ -1,7 +1,7 @@
 /** LangChain's messages and answers in our words. */
 import { type Message, type MessagePart, parseMessages } from '../../interaction/index.ts';
-import { isObject, type JsonObject, listAt, numberAt, objectAt, stringAt } from '../../json/index.ts';
-import type { TokenUsage } from '../../signals/index.ts';
+import { isObject, type JsonObject, listAt, objectAt, stringAt } from '../../json/index.ts';
+import { readServiceTier, readUsageObject } from '../../signals/index.ts';
 import type { FrameworkAnswer } from './run.ts';
 
 const ROLES: Readonly<Record<string, string>> = { human: 'user', ai: 'assistant', function: 'tool' };
@@ -49,7 +49,11 @@ export function answerOf(output: unknown): FrameworkAnswer {
     id: stringAt(about, 'id') ?? stringAt(said, 'id'),
     model: stringAt(about, 'model_name') ?? stringAt(about, 'model'),
     finishReasons: finish === undefined ? [] : [finish],
-    usage: usageOf(objectAt(said, 'usage_metadata'), objectAt(objectAt(output, 'llmOutput'), 'tokenUsage')),
+    // `tokenUsage` is its older form.
+    usage: readUsageObject(
+      objectAt(said, 'usage_metadata') ?? objectAt(objectAt(output, 'llmOutput'), 'tokenUsage'),
+    ),
+    serviceTier: readServiceTier(about) ?? readServiceTier(objectAt(about, 'usage')),
     message: { role: 'assistant', parts: [...textPart(text), ...listAt(said, 'tool_calls').map(callPart)] },
   };
 }
@@ -63,18 +67,5 @@ function callPart(call: unknown): MessagePart {
     id: stringAt(call, 'id'),
     name: stringAt(call, 'name'),
     arguments: isObject(call) ? call.args : undefined,
-  };
-}
-
-/** `usage_metadata` counts cached tokens as input and reasoning as output; `tokenUsage` is its older form. */
-function usageOf(usage: JsonObject | undefined, older: JsonObject | undefined): TokenUsage | undefined {
-  if (usage === undefined && older === undefined) return undefined;
-  const input = objectAt(usage, 'input_token_details');
-  return {
-    inputTokens: numberAt(usage, 'input_tokens') ?? numberAt(older, 'promptTokens'),
-    outputTokens: numberAt(usage, 'output_tokens') ?? numberAt(older, 'completionTokens'),
-    cacheReadTokens: numberAt(input, 'cache_read'),
-    cacheWriteTokens: numberAt(input, 'cache_creation'),
-    reasoningTokens: numberAt(objectAt(usage, 'output_token_details'), 'reasoning'),
   };
 }

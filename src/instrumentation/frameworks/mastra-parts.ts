@@ -1,15 +1,8 @@
 /** What the spans of Mastra represent: runs, model calls and tool calls. */
 import { type Context, context, createContextKey } from '@opentelemetry/api';
 import { type MessagePart, parseMessages } from '../../interaction/index.ts';
-import {
-  isObject,
-  type JsonObject,
-  numberAt,
-  objectAt,
-  parseContainerOrKeep,
-  stringAt,
-} from '../../json/index.ts';
-import type { TokenUsage } from '../../signals/index.ts';
+import { isObject, type JsonObject, objectAt, parseContainerOrKeep, stringAt } from '../../json/index.ts';
+import { readUsageObject } from '../../signals/index.ts';
 import { type CallHost, guard } from '../shared/index.ts';
 import type { MastraSpan } from './mastra-span.ts';
 import {
@@ -182,7 +175,7 @@ function finish({ run, tool, generation, signal }: Own, about: JsonObject): void
   // Where nothing of the stream was read.
   generation?.model?.answer({
     model: stringAt(attributes, 'responseModel'),
-    usage: usageOf(objectAt(attributes, 'usage')),
+    usage: readUsageObject(objectAt(attributes, 'usage')),
   });
   run?.end();
 }
@@ -217,7 +210,7 @@ function readStream(stream: unknown, { generation, signal }: MastraPart): void {
         break;
       case 'finish': {
         const reason = stringAt(objectAt(payload, 'stepResult'), 'reason');
-        const usage = usageOf(objectAt(objectAt(payload, 'output'), 'usage'));
+        const usage = readUsageObject(objectAt(objectAt(payload, 'output'), 'usage'));
         answer = { ...answer, usage, finishReasons: reason === undefined ? [] : [reason] };
         break;
       }
@@ -260,19 +253,5 @@ function toolCallOf(payload: JsonObject | undefined): Extract<MessagePart, { typ
     id: stringAt(payload, 'toolCallId'),
     name: stringAt(payload, 'toolName'),
     arguments: payload?.args,
-  };
-}
-
-/** In the words of the AI SDK or, on a span, of Mastra. */
-function usageOf(usage: JsonObject | undefined): TokenUsage | undefined {
-  if (usage === undefined) return undefined;
-  const input = objectAt(usage, 'inputDetails');
-  const output = objectAt(usage, 'outputDetails');
-  return {
-    inputTokens: numberAt(usage, 'inputTokens'),
-    outputTokens: numberAt(usage, 'outputTokens'),
-    cacheReadTokens: numberAt(usage, 'cachedInputTokens') ?? numberAt(input, 'cacheRead'),
-    cacheWriteTokens: numberAt(usage, 'cacheCreationInputTokens') ?? numberAt(input, 'cacheWrite'),
-    reasoningTokens: numberAt(usage, 'reasoningTokens') ?? numberAt(output, 'reasoning'),
   };
 }

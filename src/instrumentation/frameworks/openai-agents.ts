@@ -8,11 +8,11 @@ import {
   isObject,
   type JsonObject,
   listAt,
-  numberAt,
   objectAt,
   parseContainerOrKeep,
   stringAt,
 } from '../../json/index.ts';
+import { readServiceTier, readUsageObject } from '../../signals/index.ts';
 import { addContextSource, type CallHost, guard, replaceExports } from '../shared/index.ts';
 import {
   type FrameworkAnswer,
@@ -205,18 +205,11 @@ function finish({ own, model, tool }: Open, data: JsonObject | undefined, error:
 /** What a generation span, or the response on a response span, says of the answer. */
 function answerOf(data: JsonObject | undefined): FrameworkAnswer {
   const response = objectAt(data, '_response') ?? data;
-  const usage = objectAt(response, 'usage') ?? {};
-  const input = objectAt(usage, 'input_tokens_details') ?? objectAt(usage, 'prompt_tokens_details');
-  const output = objectAt(usage, 'output_tokens_details') ?? objectAt(usage, 'completion_tokens_details');
   return {
     id: stringAt(data, 'response_id') ?? stringAt(response, 'id'),
     model: stringAt(response, 'model'),
-    usage: {
-      inputTokens: numberAt(usage, 'input_tokens') ?? numberAt(usage, 'prompt_tokens'),
-      outputTokens: numberAt(usage, 'output_tokens') ?? numberAt(usage, 'completion_tokens'),
-      cacheReadTokens: numberAt(input, 'cached_tokens'),
-      reasoningTokens: numberAt(output, 'reasoning_tokens'),
-    },
+    usage: readUsageObject(objectAt(response, 'usage')),
+    serviceTier: readServiceTier(response),
     message: { role: 'assistant', parts: listAt(response, 'output').flatMap(partsOf) },
   };
 }

@@ -1,5 +1,4 @@
 import { isObject, listOf, parseContainerOrKeep, toJsonText } from '../../json/index.ts';
-import type { TokenUsage } from '../../signals/index.ts';
 import type { InteractionKind } from '../kind.ts';
 import type { Message } from '../messages.ts';
 import { parseMessages } from '../parse-messages.ts';
@@ -15,8 +14,6 @@ export interface DialectContent {
   /** Where they stand with the content. */
   readonly model?: string | undefined;
   readonly provider?: string | undefined;
-  /** Token counts that the span holds in JSON. */
-  readonly usage?: TokenUsage | undefined;
   /** Arguments of the tool this span executes, as a JSON value. */
   readonly toolArguments?: unknown;
 }

@@ -40,9 +40,9 @@ export function readInteraction(span: SpanView, attached: Interaction = {}): Int
   const isTold = attached.provider !== undefined && attached.model !== undefined && reported !== undefined;
   const scalars = isTold ? NO_SCALARS : readScalars(attributes);
   const provider = scalars.provider === undefined ? undefined : normalizeProvider(scalars.provider);
-  const told = isTold ? NOTHING_TOLD : readUsage(span, scalars, provider);
   const providerCostUsd = attached.providerCostUsd ?? readProviderCost(attributes);
   const written = attached.written ?? readWritten(span, attached);
+  const told = isTold ? NOTHING_TOLD : readUsage(span, scalars, provider ?? written.provider, written.model);
   // One literal instead of spreads: this runs for every model call, and spreads cost microseconds.
   return {
     prompt: attached.prompt ?? written.prompt,
@@ -60,7 +60,7 @@ export function readInteraction(span: SpanView, attached: Interaction = {}): Int
         ? textOf(attributes[semconv.ATTR_GEN_AI_REQUEST_MODEL])
         : undefined,
     serviceTier: attached.serviceTier ?? readServiceTier(attributes) ?? told.serviceTier,
-    usage: reported ?? told.usage ?? written.usage,
+    usage: reported ?? told.usage,
     providerCostUsd: providerCostUsd ?? told.costUsd,
     isCostComputed: providerCostUsd === undefined ? told.isCostComputed : undefined,
     toolArguments: attached.toolArguments ?? written.toolArguments,
@@ -95,7 +95,6 @@ export function readWritten(span: SpanView, attached: Interaction): Interaction 
     stepContext: request.stepContext,
     toolArguments: found.toolArguments,
     model: found.model,
-    usage: found.usage,
     provider: found.provider === undefined ? undefined : normalizeProvider(found.provider),
   };
 }
@@ -118,7 +117,6 @@ function findContent(span: SpanView, kind: InteractionKind): DialectContent {
     found.toolArguments ??= content.toolArguments;
     found.model ??= content.model;
     found.provider ??= content.provider;
-    found.usage ??= content.usage;
     if (found.input !== undefined && found.output !== undefined) break;
   }
   return found;
@@ -132,15 +130,13 @@ function joinEvidence(
   return [...(results === undefined ? [] : [results]), ...documents].join(PART_SEPARATOR);
 }
 
-/** The tier that served the call, else the requested one. */
+/** The tier that our instrumentations say served the call, else the requested one. Those of others are in the scalars. */
 function readServiceTier(attributes: SpanView['attributes']): string | undefined {
   return firstText(
     attributes[semconv.ATTR_OPENAI_RESPONSE_SERVICE_TIER],
-    attributes['gen_ai.openai.response.service_tier'],
     attributes[semconv.ATTR_ANTHROPIC_RESPONSE_SERVICE_TIER],
+    attributes[semconv.ATTR_GEN_AI_RESPONSE_SERVICE_TIER],
     attributes[semconv.ATTR_OPENAI_REQUEST_SERVICE_TIER],
-    attributes['gen_ai.openai.request.service_tier'],
-    attributes['anthropic.request.service_tier'],
   );
 }
 

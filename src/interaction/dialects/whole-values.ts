@@ -1,5 +1,4 @@
-import { countOf, isObject, type JsonObject, parseContainerOrKeep, textOf } from '../../json/index.ts';
-import { readUsageObject, type TokenUsage } from '../../signals/index.ts';
+import { isObject, type JsonObject, parseContainerOrKeep, textOf } from '../../json/index.ts';
 import { isModelCall } from '../kind.ts';
 import { parseConversation } from '../parse-messages.ts';
 import { answerIn, type Dialect, someOf } from './dialect.ts';
@@ -15,10 +14,8 @@ interface Values {
   readonly provider?: readonly string[];
   /** An attribute with both as members of an object. */
   readonly metadata?: string;
-  /** An attribute with token counts as members of an object, or of its member `usage`. */
-  readonly usage: string;
-  /** Cached and reasoning tokens are beside the input and the output. @defaultValue where the total says so */
-  readonly isApart?: true;
+  /** Each value is a member of an object that also says what it is. */
+  readonly isTyped?: true;
   /** The model is named after its provider and a slash. */
   readonly namesProvider?: true;
 }
@@ -29,8 +26,6 @@ const DIALECTS: readonly Values[] = [
     input: ['langfuse.observation.input'],
     output: ['langfuse.observation.output'],
     model: ['langfuse.observation.model.name'],
-    usage: 'langfuse.observation.usage_details',
-    isApart: true,
   },
   {
     name: 'MLflow 3: mlflow/tracing/constant.py; each value is JSON',
@@ -38,21 +33,24 @@ const DIALECTS: readonly Values[] = [
     output: ['mlflow.spanOutputs'],
     model: ['mlflow.llm.model'],
     provider: ['mlflow.llm.provider'],
-    usage: 'mlflow.chat.tokenUsage',
   },
   {
     name: 'Braintrust: its page on OpenTelemetry, and braintrust/otel',
     input: ['braintrust.input_json', 'braintrust.input'],
     output: ['braintrust.output_json', 'braintrust.output'],
     metadata: 'braintrust.metadata',
-    usage: 'braintrust.metrics',
+  },
+  {
+    name: 'LangWatch: langwatch/attributes.py; each value is {type, value}',
+    input: ['langwatch.input'],
+    output: ['langwatch.output'],
+    isTyped: true,
   },
   {
     name: 'Genkit: its page on telemetry; a model is named provider/model',
     input: ['genkit:input'],
     output: ['genkit:output'],
     model: ['genkit:name'],
-    usage: 'genkit:output',
     namesProvider: true,
   },
 ];
@@ -61,24 +59,27 @@ const DIALECTS: readonly Values[] = [
 export const wholeValues: readonly Dialect[] = DIALECTS.map((values) => ({
   name: values.name,
   read: ({ attributes }, kind) => {
-    const input = firstOf(attributes, values.input);
-    const output = firstOf(attributes, values.output);
+    const input = valueOf(attributes, values, values.input);
+    const output = valueOf(attributes, values, values.output);
     if (kind === 'tool')
       return input === undefined ? undefined : { toolArguments: parseContainerOrKeep(input) };
-    const isCall = isModelCall(kind);
-    const { model, provider } = isCall ? modelOf(attributes, values) : {};
-    const usage = isCall ? usageOf(attributes, values) : undefined;
-    if ((input ?? output ?? model ?? usage) === undefined) return undefined;
+    const { model, provider } = isModelCall(kind) ? modelOf(attributes, values) : {};
+    if ((input ?? output ?? model) === undefined) return undefined;
     return {
       input: input === undefined ? undefined : someOf(parseConversation(input)),
       // Of what is no call of a model, the output is no answer.
       output: output === undefined || kind !== 'model' ? undefined : answerIn(output),
       model,
       provider,
-      usage,
     };
   },
 }));
+
+function valueOf(attributes: JsonObject, { isTyped }: Values, names: readonly string[]): unknown {
+  const value = firstOf(attributes, names);
+  const typed = isTyped === true ? parseContainerOrKeep(value) : undefined;
+  return isObject(typed) && typed.value !== undefined ? typed.value : value;
+}
 
 function firstOf(attributes: JsonObject, names: readonly string[]): unknown {
   for (const name of names) if (attributes[name] !== undefined) return attributes[name];
@@ -96,51 +97,6 @@ function modelOf(attributes: JsonObject, values: Values): { model?: string; prov
       ? named?.slice(0, slash)
       : unquoted(firstOf(attributes, values.provider ?? []) ?? given.provider);
   return { ...(named && { model: named.slice(slash + 1) }), ...(provider && { provider }) };
-}
-
-/** Names of counts: those of Langfuse, MLflow, Braintrust and Genkit. */
-const COUNTS = {
-  input: ['input', 'input_tokens', 'prompt_tokens', 'inputTokens'],
-  output: ['output', 'output_tokens', 'completion_tokens', 'outputTokens'],
-  total: ['total', 'total_tokens', 'tokens', 'totalTokens'],
-  cacheRead: [
-    'input_cached_tokens',
-    'input_cache_read',
-    'cache_read_input_tokens',
-    'prompt_cached_tokens',
-    'cachedContentTokens',
-  ],
-  cacheWrite: ['input_cache_creation', 'cache_creation_input_tokens', 'prompt_cache_creation_tokens'],
-  reasoning: ['output_reasoning_tokens', 'output_reasoning', 'completion_reasoning_tokens', 'thoughtsTokens'],
-} as const;
-
-function usageOf(attributes: JsonObject, values: Values): TokenUsage | undefined {
-  const told = parseContainerOrKeep(attributes[values.usage]);
-  if (!isObject(told)) return undefined;
-  const object = isObject(told.usage) ? told.usage : told;
-  // As OpenAI writes it, handed on.
-  if (isObject(object.prompt_tokens_details)) return readUsageObject(object);
-  const count = (unit: keyof typeof COUNTS) =>
-    COUNTS[unit].map((name) => countOf(object[name])).find((value) => value !== undefined);
-  const [input, output, total] = [count('input'), count('output'), count('total')];
-  if (input === undefined && output === undefined) return undefined;
-  const [cacheReadTokens, cacheWriteTokens] = [count('cacheRead'), count('cacheWrite')];
-  const reasoningTokens = count('reasoning');
-  const cached = (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0);
-  const isApart = (more: number, other: number) =>
-    more > 0 && total === (input ?? 0) + (output ?? 0) + more + other;
-  const isPlain = total === undefined ? values.isApart !== true : total === (input ?? 0) + (output ?? 0);
-  const reasoning = reasoningTokens ?? 0;
-  const addsCache = !isPlain && (isApart(cached, 0) || isApart(cached, reasoning) || total === undefined);
-  const addsReasoning =
-    !isPlain && (isApart(reasoning, 0) || isApart(reasoning, cached) || total === undefined);
-  return {
-    inputTokens: input === undefined ? undefined : input + (addsCache ? cached : 0),
-    outputTokens: output === undefined ? undefined : output + (addsReasoning ? reasoning : 0),
-    cacheReadTokens,
-    cacheWriteTokens,
-    reasoningTokens,
-  };
 }
 
 /** A name that may be written as JSON text. */

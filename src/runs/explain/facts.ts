@@ -1,5 +1,5 @@
 import type { SpanStatus } from '../status.ts';
-import type { RunSpan } from '../store/index.ts';
+import type { RunSpan, WaitingRow } from '../store/index.ts';
 
 /** One tool call of a run, counted once however many spans it has. */
 export interface RunCall {
@@ -14,14 +14,16 @@ export interface RunCall {
 /** What the sentence about a run is made of. */
 export interface RunFacts {
   readonly calls: readonly RunCall[];
-  /** Failed calls that no later call of the same tool mended, in order. */
+  /** Failed calls that were not repeated with success, in order. */
   readonly failed: readonly RunCall[];
   readonly mended: readonly RunCall[];
   readonly denied: readonly RunCall[];
   /** Calls that were made, and whose results a gate kept back. */
   readonly withheld: readonly RunCall[];
-  /** Calls that wait for an approval that nobody has given yet. */
+  /** Calls that were held for an approval and not made. */
   readonly held: readonly RunCall[];
+  /** What became of the requests for approvals, as far as it is known: those of held calls and of calls that were made. */
+  readonly approvals: readonly WaitingRow[];
   /** Model calls; the sums of costs are over them. */
   readonly modelCalls: readonly RunSpan[];
   /** Answers that the trace contradicts, and those that only lack support. */
@@ -45,7 +47,7 @@ export interface RunFacts {
  * The span of a framework that passes a refusal on as an error is a failed call there, and `unsupported` there is of any
  * answer, contradicted or not.
  */
-export function factsOf(spans: readonly RunSpan[]): RunFacts {
+export function factsOf(spans: readonly RunSpan[], approvals: readonly WaitingRow[] = []): RunFacts {
   const calls = toolCalls(spans);
   const isMended = mending(calls);
   const failures = calls.filter(({ status }) => status === 'failed');
@@ -62,6 +64,7 @@ export function factsOf(spans: readonly RunSpan[]): RunFacts {
     denied: withStatus('denied'),
     withheld: withStatus('withheld'),
     held: withStatus('held').filter(({ span }) => span.isBlocked),
+    approvals,
     modelCalls,
     contradicted: spans.filter(isContradicted),
     unsupported: spans.filter((span) => !isContradicted(span) && isUnsupported(span)),
@@ -71,20 +74,28 @@ export function factsOf(spans: readonly RunSpan[]): RunFacts {
       (span) => span.status === 'failed' && !isPartOfCall(span) && !isGate(span) && span.parentId !== null,
     ),
     durationMs: spans.length === 0 ? 0 : last - first,
-    heldMs: spans.filter(isWait).reduce((sum, span) => sum + span.endMs - span.startMs, 0),
+    heldMs: waitsOf(spans).reduce((sum, span) => sum + span.endMs - span.startMs, 0),
   };
 }
 
-/** Whether a later call of the same tool went well, for each call. */
+/** Waits for a person, each once: that of a gate that gave up waiting is within the gate's own span. */
+function waitsOf(spans: readonly RunSpan[]): readonly RunSpan[] {
+  const waits = spans.filter(isWait);
+  const outer = new Set(waits.filter(({ name }) => name === APPROVAL_WAIT).map(({ parentId }) => parentId));
+  return waits.filter(({ id, name }) => name === APPROVAL_WAIT || !outer.has(id));
+}
+
+/** Whether the same call, with the same arguments, went well later: of calls whose arguments are not known nobody can say. */
 function mending(calls: readonly RunCall[]): (call: RunCall) => boolean {
-  const lastOk = new Map<string | null, Map<string, number>>();
-  for (const { span, tool, status } of calls) {
-    if (status !== 'ok') continue;
-    const ofServer = lastOk.get(span.server) ?? new Map<string, number>();
-    lastOk.set(span.server, ofServer);
-    ofServer.set(tool, Math.max(ofServer.get(tool) ?? Number.NEGATIVE_INFINITY, span.startMs));
+  const keyOf = ({ span, tool }: RunCall) =>
+    span.argsHash === null ? undefined : JSON.stringify([span.server, tool, span.argsHash]);
+  const lastOk = new Map<string, number>();
+  for (const call of calls) {
+    const key = call.status === 'ok' ? keyOf(call) : undefined;
+    if (key !== undefined)
+      lastOk.set(key, Math.max(lastOk.get(key) ?? Number.NEGATIVE_INFINITY, call.span.startMs));
   }
-  return ({ span, tool }) => (lastOk.get(span.server)?.get(tool) ?? Number.NEGATIVE_INFINITY) >= span.endMs;
+  return (call) => (lastOk.get(keyOf(call) ?? '') ?? Number.NEGATIVE_INFINITY) >= call.span.endMs;
 }
 
 /**
@@ -124,12 +135,20 @@ function otherStops(spans: readonly RunSpan[], calls: readonly RunCall[]): RunCa
 
 /** Whether a span is one side of a call, or the gate in front of one that it stopped. */
 function isSide(span: RunSpan): boolean {
-  return isPartOfCall(span) || (isGate(span) && span.isBlocked);
+  return isPartOfCall(span) || isStop(span);
 }
+
+/** Name of the span in which a gate waits. */
+const APPROVAL_WAIT = 'approval_wait';
 
 /** Whether a span is a wait for a person. */
 export function isWait({ name, decision }: RunSpan): boolean {
-  return name === 'approval_wait' || decision === 'require_approval';
+  return name === APPROVAL_WAIT || decision === 'require_approval';
+}
+
+/** Whether a span is that of a gate that stopped a call, which has no other span then. */
+export function isStop(span: RunSpan): boolean {
+  return isGate(span) && span.isBlocked;
 }
 
 function isGate({ decision, tool }: RunSpan): boolean {

@@ -1,4 +1,5 @@
-import type { RunSpan } from '../store/index.ts';
+import { REASONS, type ReasonCode } from '../../policy/index.ts';
+import type { RunSpan, WaitingRow } from '../store/index.ts';
 import { formatDuration, formatUsd } from '../units.ts';
 import { definitionsOf } from './definitions.ts';
 import { factsOf, type RunCall, type RunFacts } from './facts.ts';
@@ -10,6 +11,8 @@ export interface SentencePart {
   readonly tone?: 'bad' | 'warn' | undefined;
   /** Id of the span that proves it. */
   readonly span?: string | undefined;
+  /** Id of the request that waits for a person. */
+  readonly review?: string | undefined;
 }
 
 type Clause = readonly SentencePart[];
@@ -18,9 +21,12 @@ type Clause = readonly SentencePart[];
  * Explains a run in one sentence computed from its spans: what was called, what failed, whether the answer is true to
  * it, what it cost, how long it took. The page, the command line and the MCP tools use this one.
  */
-export function explainRun(spans: readonly RunSpan[]): readonly SentencePart[] {
+export function explainRun(
+  spans: readonly RunSpan[],
+  approvals: readonly WaitingRow[] = [],
+): readonly SentencePart[] {
   if (spans.length === 0) return [{ text: 'No spans.' }];
-  const facts = factsOf(spans);
+  const facts = factsOf(spans, approvals);
   const clauses = [
     waits(facts),
     calls(facts),
@@ -43,17 +49,71 @@ export function sentenceText(parts: readonly SentencePart[]): string {
   return parts.map(({ text }) => text).join('');
 }
 
-function waits({ held: [pending] }: RunFacts): Clause {
-  if (pending === undefined) return [];
+/** What waits, or what became of a call that was held and not made. */
+function waits({ held, approvals }: RunFacts): Clause {
+  const open = approvals.filter(isOpen);
+  const [request] = open;
+  const ofRequest = held.find(({ span }) => isRequestOf(request, span));
+  if (request !== undefined) {
+    const span = ofRequest?.span.id;
+    return [
+      { text: clipped(request.tool ?? 'a call'), span },
+      { text: ' waits for you: ' },
+      { text: 'decide', tone: 'warn', review: request.id },
+      ...(open.length > 1 ? [{ text: ` (and ${open.length - 1} more)` }] : []),
+    ];
+  }
+  const [first] = held;
+  if (first === undefined) return [];
+  const asked = approvals.find((one) => isRequestOf(one, first.span));
+  const became = asked === undefined ? 'waits for an approval' : `was held: ${decisionOf(asked)}`;
   return [
-    { text: pending.tool, span: pending.span.id },
+    { text: first.tool, span: first.span.id },
     { text: ' ' },
-    { text: 'waits for an approval', tone: 'warn', span: pending.span.id },
+    { text: became, tone: 'warn', span: first.span.id },
   ];
 }
 
-function calls({ calls: all, failed, mended, denied, withheld, held }: RunFacts): Clause {
-  const parts: SentencePart[] = [{ text: `${all.length} ${all.length === 1 ? 'tool call' : 'tool calls'}` }];
+const isOpen = ({ status }: Pick<WaitingRow, 'status'>) => status === 'pending' || status === 'claimed';
+
+function isRequestOf(request: WaitingRow | undefined, { id, reviewId }: RunSpan): boolean {
+  return request !== undefined && (request.id === reviewId || request.span === id);
+}
+
+const SCOPES = {
+  once: 'once',
+  session: 'for the session',
+  definition: 'until the definition changes',
+} as const;
+
+/** What a person decided, in words: `approved once by Ada`. */
+export function decisionOf({ status, scope, decidedBy, note }: WaitingRow): string {
+  if (status === 'expired') return 'nobody decided in time';
+  if (isOpen({ status })) return 'not decided yet';
+  const by = decidedBy === null ? '' : ` by ${personOf(decidedBy)}`;
+  const why = note === null || note.trim() === '' ? '' : ` (${clipped(note)})`;
+  return `${status}${scope === null ? '' : ` ${SCOPES[scope]}`}${by}${why}`;
+}
+
+/** Who decided: a decision on the page is stored with where it was made. */
+export function personOf(decidedBy: string): string {
+  const name = decidedBy.replace(/^page:/u, '');
+  return clipped(name === 'page' ? 'somebody on the page' : name);
+}
+
+/** A reason of the gate in words, for a sentence about the call: `no rule allows it`. */
+export function reasonOf(reason: string | null): string | null {
+  const known = reason !== null && Object.hasOwn(REASONS, reason) ? REASONS[reason as ReasonCode] : undefined;
+  if (known === undefined) return reason;
+  const text = known.meaning.replace(/this (?:exact )?call/u, 'it');
+  return `${text[0]?.toLowerCase()}${text.slice(1)}`;
+}
+
+function calls({ calls: all, failed, mended, denied, withheld, held, approvals }: RunFacts): Clause {
+  if (all.length + denied.length + withheld.length === 0) return [];
+  const parts: SentencePart[] = [
+    { text: `${all.length.toLocaleString('en-US')} ${all.length === 1 ? 'tool call' : 'tool calls'}` },
+  ];
   if (failed.length > 0) {
     parts.push({ text: ', ' }, { text: `${failed.length} failed`, tone: 'bad', span: failed[0]?.span.id });
     parts.push({ text: ` (${shown(failed[0] as RunCall, failed[0]?.span.message)}${more(failed)})` });
@@ -74,7 +134,9 @@ function calls({ calls: all, failed, mended, denied, withheld, held }: RunFacts)
     const [first] = stopped;
     if (first === undefined) continue;
     parts.push({ text: ', ' }, { text: `${stopped.length} ${word}`, tone: 'bad', span: first.span.id });
-    parts.push({ text: ` (${shown(first, first.reason)}${more(stopped)})` });
+    const rejected = approvals.find((one) => one.status === 'rejected' && isRequestOf(one, first.span));
+    const why = rejected === undefined ? reasonOf(first.reason) : decisionOf(rejected);
+    parts.push({ text: ` (${shown(first, why)}${more(stopped)})` });
   }
   const troubles = [failed, mended, denied, withheld, held];
   if (all.length > 0 && troubles.every((calls) => calls.length === 0)) parts.push({ text: ', none failed' });
@@ -132,11 +194,14 @@ function definitions(spans: readonly RunSpan[]): string {
   return `, of which ${usd} are definitions of ${whose} (${first.offered} offered, ${first.used} used)`;
 }
 
-function duration({ durationMs, heldMs, held }: RunFacts): Clause {
-  if (held.length > 0) return [];
+function duration({ durationMs, heldMs, held, approvals }: RunFacts): Clause {
+  if (held.length > 0 || approvals.some(isOpen)) return [];
+  const all = { text: `${formatDuration(durationMs)} in all` };
+  const used = approvals.find(({ status }) => status === 'approved');
   // A wait that nobody would notice is not worth a clause.
-  if (heldMs < 1000) return [{ text: `${formatDuration(durationMs)} in all` }];
-  return [{ text: `${formatDuration(heldMs)} of ${formatDuration(durationMs)} waited for an approval` }];
+  if (heldMs < 1000) return used === undefined ? [all] : [{ text: `${decisionOf(used)}; ` }, all];
+  const by = used === undefined ? ' for an approval' : `, ${decisionOf(used)}`;
+  return [{ text: `${formatDuration(heldMs)} waited${by}; ` }, all];
 }
 
 function shown({ tool }: RunCall, why: string | null | undefined): string {

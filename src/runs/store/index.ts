@@ -18,6 +18,7 @@ export { answerSql } from './sql.ts';
 export { contextTax, type TaxedTool, type TaxQuery, type TaxReport } from './tax.ts';
 export { COST_DIMENSIONS, type CostRow, costs, type ToolRow, toolHealth } from './tools.ts';
 export {
+  listApprovalsOf,
   listWaiting,
   readWaiting,
   toolRow,

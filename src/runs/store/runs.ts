@@ -1,7 +1,7 @@
 import { invalidOption } from '../../base/index.ts';
 import { nameOfDatabase, type Queryable, toObservatoryError } from '../../postgres/index.ts';
 import { type FilterProblem, parseFilter } from '../filter/index.ts';
-import { RUN_STATUS, type RunStatus } from '../status.ts';
+import { RUN_STATUS, type RunStatus, WAITS_NOW } from '../status.ts';
 import { type Condition, conditionOf } from './condition.ts';
 
 const MAX_LIMIT = 500;
@@ -53,6 +53,8 @@ export interface RunRow {
   readonly denied: number;
   readonly withheld: number;
   readonly held: number;
+  /** Whether one of its calls waits for a person now. */
+  readonly waits: boolean;
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly cachedTokens: number;
@@ -82,7 +84,8 @@ export const RUN_COLUMNS = `replace(r.trace_id::text, '-', '') AS id, r.name, ${
   r.session_id AS session, r.conversation_id AS conversation, r.models, r.tools, r.servers,
   r.failed_tools AS "failedTools", r.spans::float8 AS spans, r.errors::float8 AS errors,
   r.model_calls::float8 AS "modelCalls", r.tool_calls::float8 AS "toolCalls", r.failed_calls::float8 AS "failedCalls",
-  r.denied::float8 AS denied, r.withheld::float8 AS withheld, r.held::float8 AS held, r.prompt_tokens::float8 AS "promptTokens",
+  r.denied::float8 AS denied, r.withheld::float8 AS withheld, r.held::float8 AS held, ${WAITS_NOW} AS waits,
+  r.prompt_tokens::float8 AS "promptTokens",
   r.completion_tokens::float8 AS "completionTokens", r.cached_prompt_tokens::float8 AS "cachedTokens",
   CASE WHEN r.priced > 0 THEN r.cost_usd END AS "costUsd", r.unpriced::float8 AS unpriced,
   (ARRAY['none', 'low', 'medium', 'high'])[r.risk + 1] AS risk, r.contradicted, r.unsupported,

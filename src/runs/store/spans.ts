@@ -38,6 +38,8 @@ export interface RunSpan {
   readonly findings: string | null;
   readonly claimMismatch: boolean;
   readonly argsHash: string | null;
+  /** Id of the request for an approval that its gate made. */
+  readonly reviewId: string | null;
   /** Id of the JSON-RPC request, where the instrumentation recorded one. */
   readonly requestId: string | null;
   /** What definitions of tools took of `promptTokens` and `costUsd`. */
@@ -72,6 +74,7 @@ const NOTHING: NullOf<RunSpan> = {
   risk: null,
   findings: null,
   argsHash: null,
+  reviewId: null,
   requestId: null,
   offeredTokens: null,
   offeredUsd: null,
@@ -106,6 +109,7 @@ const COLUMNS = `right(replace(span_id::text, '-', ''), 16) AS id, right(replace
   policy_reason AS reason, coalesce(gate_blocked, false) AS "isBlocked",
   coalesce(evidence_risk_level, hallucination_risk_level) AS risk, evidence_findings AS findings,
   coalesce(tool_claim_mismatch, false) AS "claimMismatch", tool_args_hash AS "argsHash",
+  left(attributes->>'observatory.review_id', 40) AS "reviewId",
   left(attributes->>'${semconv.ATTR_JSONRPC_REQUEST_ID}', 100) AS "requestId",
   offered_tools_tokens AS "offeredTokens", ${finite('offered_tools_cost_usd')} AS "offeredUsd",
   left(offered_tools_list, 10000) AS "offeredList"`;
@@ -113,7 +117,7 @@ const COLUMNS = `right(replace(span_id::text, '-', ''), 16) AS id, right(replace
 /** Spans of one statement: an embedded database holds the event loop while it works on one. */
 const PART_SPANS = 400;
 /** Spans that began before the run was added up last, or after, are of the run as well. */
-const SLACK_MS = 86_400_000;
+export const SLACK_MS = 86_400_000;
 
 /** What names a run, and the days that its spans are in. */
 export type RunKey = Pick<RunRow, 'id' | 'startMs' | 'endMs'>;

@@ -2,6 +2,7 @@ import { type ApprovalScope, isApprovalOf, STANDS_UNTIL } from '../../approvals/
 import { isObject, parseContainer } from '../../json/index.ts';
 import { canonicalUuid, type Queryable } from '../../postgres/index.ts';
 import { ask } from './runs.ts';
+import { type RunKey, SLACK_MS } from './spans.ts';
 import {
   findWaitingTool,
   LISTED_MS,
@@ -17,6 +18,8 @@ const MAX_OPEN = 200;
 const MAX_DECIDED = 20;
 /** Longest content that a list reads to say who asks; all of it is shown when one is opened. */
 const MAX_CONTENT_CHARS = 65_536;
+
+const MAX_ARGS_CHARS = 2000;
 
 /** What waits for a person, or was decided. Times are milliseconds since 1970. */
 export interface WaitingRow {
@@ -39,8 +42,13 @@ export interface WaitingRow {
   readonly decidedBy: string | null;
   readonly decidedMs: number | null;
   readonly note: string | null;
-  /** Run in which it was asked, 32 hex digits. */
+  /** Run in which it was asked, 32 hex digits, and the span of it, 16. */
   readonly run: string | null;
+  readonly span: string | null;
+  /** Arguments of the call as JSON, their beginning; null where they are too long for a list, or not to be read. */
+  readonly args: string | null;
+  /** Whether the caller still waits for the answer, as far as its spans tell: the one that asked has not ended. */
+  readonly isAwaited: boolean | null;
   /** How far an approval goes; null where none was given. */
   readonly scope: ApprovalScope | null;
   /** Until when an approval for more than one call can be used; null for others, and where it was ended. */
@@ -86,7 +94,7 @@ const STANDS = `CASE WHEN r.status = 'approved' AND a.used_at IS NULL AND a.ende
 const COLUMNS = `r.review_id::text AS id, CASE WHEN ${IS_OPEN} AND r.expires_at <= now() THEN 'expired' ELSE r.status END AS status,
   r.fallback_reason AS reason, r.tool_name AS tool, ${msOf('r.created_at', 'createdMs')}, ${msOf('r.expires_at', 'expiresMs')},
   r.claimed_by AS "claimedBy", r.decided_by AS "decidedBy", ${msOf('r.decided_at', 'decidedMs')}, r.note,
-  replace(r.trace_id::text, '-', '') AS run, ${msOf(STANDS, 'standsMs')},
+  replace(r.trace_id::text, '-', '') AS run, right(replace(r.span_id::text, '-', ''), 16) AS span, ${msOf(STANDS, 'standsMs')},
   CASE WHEN r.status = 'approved' AND a.review_id IS NOT NULL THEN coalesce(r.scope, 'once') END AS scope`;
 const SHORT = `CASE WHEN length(r.content::text) <= ${MAX_CONTENT_CHARS} THEN r.content::text END AS content`;
 const FROM = 'FROM mcp_reviews r LEFT JOIN mcp_approvals a USING (review_id)';
@@ -100,10 +108,13 @@ export interface WaitingLists {
 
 /** All that a person may have to decide, or decide anew. @throws the database's errors. */
 export async function listWaiting(db: Queryable): Promise<WaitingLists> {
-  const list = async (condition: string) =>
-    (await ask(db, `SELECT ${COLUMNS}, ${SHORT} ${FROM} WHERE ${condition}`)).map((row) =>
-      waitingRow(row, approvalIn(row.content)),
+  const list = async (condition: string) => {
+    const rows = await ask(db, `SELECT ${COLUMNS}, ${SHORT} ${FROM} WHERE ${condition}`);
+    return withAwaited(
+      db,
+      rows.map((row) => waitingRow(row, approvalIn(row.content))),
     );
+  };
   const [open, standing, decided] = await Promise.all([
     list(`${IS_OPEN} AND r.expires_at > now() ORDER BY r.created_at, r.review_id LIMIT ${MAX_OPEN}`),
     list(
@@ -118,6 +129,56 @@ export async function listWaiting(db: Queryable): Promise<WaitingLists> {
   const ids = new Set(standing.map(({ id }) => id));
   return { open, standing, decided: decided.filter(({ id }) => !ids.has(id)) };
 }
+
+/**
+ * What calls of a run were held for, and what became of it, in the order in which they asked; an equal call of another run
+ * may have asked first. A role that may not read what people decide on sees the rest.
+ */
+export async function listApprovalsOf(
+  db: Queryable,
+  { id, startMs, endMs }: RunKey,
+): Promise<readonly WaitingRow[]> {
+  const range = [startMs - SLACK_MS, endMs + SLACK_MS].map((ms) => new Date(ms).toISOString());
+  const asked = await ask(
+    db,
+    `SELECT DISTINCT left(attributes->>'observatory.review_id', 40) AS review FROM mcp_traces
+      WHERE trace_id = $1::uuid AND start_time BETWEEN $2::timestamptz AND $3::timestamptz
+        AND policy_decision IS NOT NULL AND attributes->>'observatory.review_id' IS NOT NULL LIMIT ${MAX_OPEN}`,
+    [id, ...range],
+  );
+  const reviews = asked.map(({ review }) => canonicalUuid(String(review))).filter((one) => one !== undefined);
+  const list = (columns: string) =>
+    ask(
+      db,
+      `SELECT ${columns} ${FROM} WHERE (r.trace_id = $1::uuid OR r.review_id = ANY ($2::text[]::uuid[]))
+        AND r.fallback_reason = 'approval_required' ORDER BY r.created_at, r.review_id LIMIT ${MAX_OPEN}`,
+      [id, reviews],
+    );
+  const rows = await list(`${COLUMNS}, ${SHORT}`).catch(() => list(`${COLUMNS}, NULL AS content`));
+  return withAwaited(
+    db,
+    rows.map((row) => waitingRow(row, approvalIn(row.content))),
+  );
+}
+
+/** Says of open requests whether their callers still wait; of none for a role that may not read spans. */
+async function withAwaited<T extends WaitingRow>(db: Queryable, rows: readonly T[]): Promise<readonly T[]> {
+  const open = rows.filter(({ status, run, span }) => isOpen(status) && run !== null && span !== null);
+  if (open.length === 0) return rows;
+  const states = await ask(
+    db,
+    `SELECT r.review_id::text AS id, EXISTS (SELECT FROM mcp_traces t WHERE t.trace_id = r.trace_id) AS "hasRun",
+      EXISTS (SELECT FROM mcp_traces t WHERE t.trace_id = r.trace_id AND t.span_id = r.span_id) AS "hasEnded"
+    FROM mcp_reviews r WHERE r.review_id = ANY ($1::text[]::uuid[])`,
+    [open.map(({ id }) => id)],
+  ).catch(() => []);
+  const awaited = new Map(
+    states.map(({ id, hasRun, hasEnded }) => [id, hasRun === true ? hasEnded !== true : null]),
+  );
+  return rows.map((row) => ({ ...row, isAwaited: awaited.get(row.id) ?? null }));
+}
+
+const isOpen = (status: WaitingRow['status']) => status === 'pending' || status === 'claimed';
 
 /** One of them with the whole of what is decided; undefined also for what is no id. @throws the database's errors. */
 export async function readWaiting(db: Queryable, id: string): Promise<WaitingDetail | undefined> {
@@ -139,9 +200,10 @@ export async function readWaiting(db: Queryable, id: string): Promise<WaitingDet
   const isForged = kindOf(row) === 'approval' && !isApprovalOf(text, fingerprint);
   const shown = approval === undefined ? parsed : approval.args;
   const content = JSON.stringify(shown ?? text, null, 2);
+  const [listed] = await withAwaited(db, [waitingRow({ ...rest, content: text }, approval)]);
   return {
     ...(rest as unknown as WaitingDetail),
-    ...waitingRow({ ...rest, content: text }, approval),
+    ...(listed as WaitingRow),
     definition,
     isForged,
     scopes:
@@ -179,6 +241,8 @@ function waitingRow(row: Record<string, unknown>, approval: Approval | undefined
     tool: stringIn(approval, 'tool') ?? (columns.tool as string | null),
     server: stringIn(isObject(about) ? about : undefined, 'server'),
     caller: stringIn(approval, 'caller'),
+    isAwaited: null,
+    args: approval?.args === undefined ? null : JSON.stringify(approval.args).slice(0, MAX_ARGS_CHARS),
   };
 }
 
@@ -215,6 +279,9 @@ export function toolRow({ id, server, tool, now, state, barred }: WaitingTool): 
     decidedMs: null,
     note: null,
     run: null,
+    span: null,
+    args: null,
+    isAwaited: null,
     scope: null,
     standsMs: null,
   };

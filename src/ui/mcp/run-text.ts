@@ -7,6 +7,7 @@ import {
   type RunRow,
   type RunSpan,
   sentenceText,
+  type WaitingRow,
 } from '../../runs/index.ts';
 import { oneLine } from './bounded.ts';
 
@@ -31,12 +32,12 @@ export function runLine(run: RunRow): string {
 }
 
 /** A run: the sentence that explains it, the way to each failure, and its calls. */
-export function runText(run: RunRow, spans: readonly RunSpan[]): string[] {
+export function runText(run: RunRow, spans: readonly RunSpan[], approvals: readonly WaitingRow[]): string[] {
   const failures = spans.filter(({ status }) => status !== 'ok');
   const calls = spans.filter(isPartOfCall);
   const lines = [
     `run ${run.id}: ${oneLine(run.name)}, ${run.status}`,
-    oneLine(sentenceText(explainRun(spans)), 1000),
+    oneLine(sentenceText(explainRun(spans, approvals)), 1000),
     `service ${oneLine(run.service ?? 'unknown')}, client ${oneLine(run.client ?? 'unknown')}, models ${run.models.map((model) => oneLine(model, 60)).join(', ') || 'none'}, ${spans.length} spans`,
   ];
   if (failures.length > 0) lines.push('', 'what failed, from the root to the failure:');

@@ -9,6 +9,7 @@ import {
   formatCount,
   formatDuration,
   formatUsd,
+  listApprovalsOf,
   listRuns,
   type RunRow,
   readRunSpan,
@@ -138,7 +139,8 @@ async function listAnswer(db: Queryable, args: Arguments): Promise<string> {
 
 async function runAnswer(db: Queryable, args: Arguments): Promise<string> {
   const run = await runOf(db, args.run);
-  return bounded(runText(run, await readRunSpans(db, run)), 'show_span shows one span');
+  const [spans, approvals] = [await readRunSpans(db, run), await listApprovalsOf(db, run)];
+  return bounded(runText(run, spans, approvals), 'show_span shows one span');
 }
 
 async function spanAnswer(db: Queryable, args: Arguments): Promise<string> {

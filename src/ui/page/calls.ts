@@ -1,10 +1,10 @@
-import { isPartOfCall, type RunSpan } from '../../runs/index.ts';
+import { isPartOfCall, isStop, type RunSpan } from '../../runs/index.ts';
 
 /** What a span is, for its icon and its color. */
 export type SpanSort = 'model' | 'tool' | 'agent';
 
 export function sortOf(span: RunSpan): SpanSort {
-  if (isPartOfCall(span)) return 'tool';
+  if (isPartOfCall(span) || isStop(span)) return 'tool';
   return span.costSource !== null || span.promptTokens !== null ? 'model' : 'agent';
 }
 

@@ -1,7 +1,16 @@
 import { useState } from 'preact/hooks';
-import { formatCount, formatDuration, type RunSpan, type Said } from '../../runs/index.ts';
+import {
+  decisionOf,
+  formatCount,
+  formatDuration,
+  isWait,
+  type RunSpan,
+  type Said,
+  type WaitingRow,
+} from '../../runs/index.ts';
 import { Findings, Marked, readFindings } from './answer.tsx';
 import { folded, sortOf, withoutServers } from './calls.ts';
+import { isRequestOf, OpenRequests, WaitRow } from './held.tsx';
 import { CopyButton, Count, Duration, Icon, type IconName } from './parts.tsx';
 import { brief, varying } from './payload.tsx';
 
@@ -15,15 +24,21 @@ interface TabProps {
   readonly open: ReadonlySet<string>;
   readonly at: (span: string) => string;
   readonly toggle: (span: string) => void;
+  readonly approvals: readonly WaitingRow[];
+  readonly reasons: Readonly<Record<string, string>>;
 }
 
 type Group = readonly RunSpan[];
 
 /** The run as what was said and called, in order. */
-export function ConversationTab({ spans, said, chosen, open, at, toggle }: TabProps) {
+export function ConversationTab({ spans, said, chosen, open, at, toggle, ...gate }: TabProps) {
   const [gap, setGap] = useState<number | undefined>(undefined);
   const words = new Map(said.map((one) => [one.spanId, one]));
-  const shown = withoutServers(spans).filter((span) => sortOf(span) !== 'agent' || span.status !== 'ok');
+  const requestOf = (span: RunSpan) => gate.approvals.find((one) => isRequestOf(one, span));
+  const isLongWait = (span: RunSpan) => isWait(span) && span.endMs - span.startMs >= 1000;
+  const shown = withoutServers(spans).filter(
+    (span) => sortOf(span) !== 'agent' || span.status !== 'ok' || isLongWait(span),
+  );
   const models = shown.filter((span) => sortOf(span) === 'model');
   const last = models.at(-1);
   // Agents that send events give the prompt on a span of its own, before the model calls.
@@ -43,8 +58,29 @@ export function ConversationTab({ spans, said, chosen, open, at, toggle }: TabPr
           toggle={() => toggle(span.id)}
         />
       );
+    const request = requestOf(span);
+    if (sortOf(span) === 'agent' && span.status === 'ok')
+      return (
+        <WaitRow
+          key={span.id}
+          span={span}
+          request={request}
+          href={at(span.id)}
+          isChosen={span.id === chosen}
+        />
+      );
     if (sortOf(span) !== 'model')
-      return <CallRow key={span.id} span={span} said={words.get(span.id)} chosen={chosen} at={at} />;
+      return (
+        <CallRow
+          key={span.id}
+          span={span}
+          said={words.get(span.id)}
+          chosen={chosen}
+          at={at}
+          request={request}
+          reasons={gate.reasons}
+        />
+      );
     return (
       <ModelCall
         key={span.id}
@@ -82,7 +118,10 @@ export function ConversationTab({ spans, said, chosen, open, at, toggle }: TabPr
           </Gap>
         );
       })}
-      {shown.length === 0 && <p class="foot">No model or tool was called.</p>}
+      <OpenRequests
+        requests={gate.approvals.filter((one) => !spans.some((span) => isRequestOf(one, span)))}
+      />
+      {shown.length + gate.approvals.length === 0 && <p class="foot">No model or tool was called.</p>}
     </div>
   );
 }
@@ -196,12 +235,14 @@ interface RowProps {
   readonly said: Said | undefined;
   readonly chosen: string | undefined;
   readonly at: (span: string) => string;
+  readonly request?: WaitingRow | undefined;
+  readonly reasons?: Readonly<Record<string, string>>;
 }
 
-function CallRow({ span, said, chosen, at }: RowProps) {
+function CallRow({ span, said, chosen, at, request, reasons = {} }: RowProps) {
   const status = span.status;
   const icon: IconName = status === 'ok' ? (sortOf(span) === 'tool' ? 'tool' : 'agent') : status;
-  const isWait = status === 'held';
+  const why = span.reason === null ? span.message : (reasons[span.reason] ?? span.reason);
   return (
     <a
       class={`call r-${status}`}
@@ -210,8 +251,10 @@ function CallRow({ span, said, chosen, at }: RowProps) {
       aria-current={span.id === chosen ? 'true' : undefined}
     >
       <Icon name={icon} class={status === 'ok' ? 'dim' : `s-${status}`} />
-      <span class="cn">{isWait ? 'Held for an approval' : <Name span={span} />}</span>
-      <span class="ca">{isWait ? (span.tool ?? span.name) : brief(said?.arguments)}</span>
+      <span class="cn">
+        <Name span={span} />
+      </span>
+      <span class="ca">{brief(said?.arguments ?? request?.args ?? undefined)}</span>
       <span class="cr">
         {status === 'ok' ? (
           brief(said?.result)
@@ -220,7 +263,9 @@ function CallRow({ span, said, chosen, at }: RowProps) {
             <b>{status}</b>{' '}
             {status === 'failed'
               ? (span.message ?? brief(said?.result))
-              : (span.reason?.replaceAll('_', ' ') ?? span.message)}
+              : request === undefined
+                ? why
+                : decisionOf(request)}
           </>
         )}
       </span>

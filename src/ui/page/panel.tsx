@@ -1,10 +1,18 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { filterValue, formatCount, type RunRow, type RunSpan, type Said } from '../../runs/index.ts';
+import {
+  filterValue,
+  formatCount,
+  type RunRow,
+  type RunSpan,
+  type Said,
+  type WaitingRow,
+} from '../../runs/index.ts';
 import { readFindings, toneOf } from './answer.tsx';
 import { sortOf } from './calls.ts';
 import { Name } from './conversation.tsx';
 import { useData } from './data.ts';
+import { Decided } from './held.tsx';
 import { rpcMessagesOf } from './messages.ts';
 import { Count, Duration, Icon, Tag, Usd } from './parts.tsx';
 import { Payload } from './payload.tsx';
@@ -15,6 +23,10 @@ interface PanelProps {
   readonly span: RunSpan;
   readonly spans: readonly RunSpan[];
   readonly said: Said | undefined;
+  /** The request for an approval that the span made. */
+  readonly approval: WaitingRow | undefined;
+  /** The reasons of the gate in words. */
+  readonly reasons: Readonly<Record<string, string>>;
   /** Whether arguments and result are shown as the messages they came in. */
   readonly isRaw: boolean;
   readonly close: string;
@@ -23,7 +35,9 @@ interface PanelProps {
 const SORTS = { model: 'Model call', tool: 'Tool call', agent: 'Span' } as const;
 
 /** One span in words; all its fields at the end. */
-export function Panel({ run, span, spans, said, isRaw, close }: PanelProps) {
+export function Panel({ run, span, spans, said: stored, approval, reasons, isRaw, close }: PanelProps) {
+  const said =
+    stored === undefined && approval?.args != null ? { spanId: span.id, arguments: approval.args } : stored;
   const status = span.status;
   const sort = sortOf(span);
   const first = spans.reduce((least, { startMs }) => Math.min(least, startMs), Number.POSITIVE_INFINITY);
@@ -63,7 +77,7 @@ export function Panel({ run, span, spans, said, isRaw, close }: PanelProps) {
           </span>
         </Fact>
         <Fact name="Outcome" column="status_code, status_message">
-          {status === 'ok' ? 'as asked' : status}
+          {status}
           {span.message !== null && <span class="mono">: {span.message}</span>}
         </Fact>
         <Fact name="Called by" column="client_name">
@@ -107,9 +121,12 @@ export function Panel({ run, span, spans, said, isRaw, close }: PanelProps) {
           {span.decision !== null && (
             <>
               {span.decision.replaceAll('_', ' ')}{' '}
-              {span.reason !== null && <span class="mono">{span.reason}</span>}
+              {span.reason !== null && <span>({reasons[span.reason] ?? span.reason})</span>}
             </>
           )}
+        </Fact>
+        <Fact name="Approval" column="observatory.review_id">
+          {approval !== undefined && <Decided request={approval} />}
         </Fact>
         <Fact name="Retries" column="retries">
           {span.retries !== null && span.retries > 0 && span.retries}

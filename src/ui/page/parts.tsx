@@ -76,6 +76,14 @@ export function Usd({ of }: { of: number | null }) {
 
 const DAY_MS = 86_400_000;
 
+/** A time that nobody counts the seconds of: `12 s`, `4 min`, `3 h`, `2 d`. */
+export function roughly(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 90) return `${seconds} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return seconds < 129_600 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;
+}
+
 /** A time in the zone of the reader, UTC on hover. */
 export function Time({ ms }: { ms: number }) {
   const date = new Date(ms);

@@ -6,10 +6,12 @@ import {
   type Said,
   type SentencePart,
   type SentSpan,
+  type WaitingRow,
   withNulls,
 } from '../../runs/index.ts';
 import { ConversationTab } from './conversation.tsx';
 import { useData } from './data.ts';
+import { isRequestOf } from './held.tsx';
 import { KeepGolden } from './keep-golden.tsx';
 import { Panel } from './panel.tsx';
 import { CopyButton, Empty, Tag, Time, Trouble } from './parts.tsx';
@@ -25,6 +27,10 @@ export interface RunAnswer {
   readonly spans: readonly SentSpan[];
   readonly said: readonly Said[];
   readonly explanation: readonly SentencePart[];
+  /** What calls of it were held for, and what became of that. */
+  readonly approvals: readonly WaitingRow[];
+  /** The reasons of its gate in words. */
+  readonly reasons: Readonly<Record<string, string>>;
 }
 
 const TABS = [
@@ -55,7 +61,7 @@ export function Run({ route }: { route: Route }) {
     );
   }
   if (data === undefined) return <p class="foot">Loading</p>;
-  const { run, said, explanation } = data;
+  const { run, said, explanation, approvals, reasons } = data;
   const asked = route.query.get('span');
   const chosen = spans.find((span) => span.id === asked) ?? standsOut(explanation, spans);
   const open = new Set((route.query.get('open') ?? '').split(',').filter(Boolean));
@@ -66,7 +72,7 @@ export function Run({ route }: { route: Route }) {
     replaceRoute(here(route, { open: next.slice(-MAX_OPEN).join(',') }));
   };
   const wait = tab === 'waterfall' ? longWait(spans) : undefined;
-  const view = { spans, said, chosen: chosen?.id, open, at, toggle };
+  const view = { spans, said, chosen: chosen?.id, open, at, toggle, approvals, reasons };
   return (
     <>
       <Head run={run} spans={spans} explanation={explanation} address={address} at={at} />
@@ -110,6 +116,8 @@ export function Run({ route }: { route: Route }) {
             span={chosen}
             spans={spans}
             said={said.find(({ spanId }) => spanId === chosen.id)}
+            approval={approvals.find((one) => isRequestOf(one, chosen))}
+            reasons={reasons}
             isRaw={tab === 'raw'}
             close={here(route, { span: '' })}
           />
@@ -149,12 +157,13 @@ function Head({ run, spans, explanation, address, at }: HeadProps) {
         </span>
       </div>
       <p class="explain">
-        {explanation.map(({ text, tone, span }, i) => {
+        {explanation.map(({ text, tone, span, review }, i) => {
           const words = tone === undefined ? text : <b class={tone === 'bad' ? 'neg' : 's-held'}>{text}</b>;
-          return span === undefined ? (
+          const address = review === undefined ? span && at(span) : link(`waiting/${review}`);
+          return address === undefined ? (
             <span key={i}>{words}</span>
           ) : (
-            <a key={i} href={at(span)}>
+            <a key={i} href={address}>
               {words}
             </a>
           );
@@ -168,5 +177,7 @@ function Head({ run, spans, explanation, address, at }: HeadProps) {
 /** The span that the sentence points at first, else the root. */
 function standsOut(explanation: readonly SentencePart[], spans: readonly RunSpan[]): RunSpan | undefined {
   const first = explanation.find(({ span, tone }) => span !== undefined && tone !== undefined);
-  return spans.find(({ id }) => id === first?.span) ?? spans[0];
+  return (
+    spans.find(({ id }) => id === first?.span) ?? spans.find(({ parentId }) => parentId === null) ?? spans[0]
+  );
 }

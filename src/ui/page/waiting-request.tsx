@@ -1,10 +1,21 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { WaitingDetail, WaitingRow } from '../../runs/index.ts';
+import { personOf, type WaitingDetail, type WaitingRow } from '../../runs/index.ts';
 import { post, useData } from './data.ts';
-import { type ApiError, CopyButton, Empty, Icon, type Status, Tag, Time, Trouble } from './parts.tsx';
+import {
+  type ApiError,
+  CopyButton,
+  Empty,
+  Icon,
+  roughly,
+  type Status,
+  Tag,
+  Time,
+  Trouble,
+} from './parts.tsx';
 import { link } from './route.ts';
 import { useKeysOfWaiting, type WaitingDecision } from './waiting-keys.ts';
 import { ToolFacts, ToolGrounds, ToolTag, toolSentence } from './waiting-tool.tsx';
+import { Watched } from './watched.tsx';
 
 /** How long a request must have been on screen before a key decides it, in milliseconds. */
 const LOOK_MS = 600;
@@ -97,6 +108,18 @@ export function WaitingRequest({ id, open }: { id: string; open: readonly Waitin
         ) : (
           <ToolFacts of={data.definition} />
         )}
+        {isOpen(data) && data.kind !== 'tool' && (
+          <Row name="Ends">
+            in {roughly(data.expiresMs - Date.now())}, <Time ms={data.expiresMs} />
+          </Row>
+        )}
+        {data.isAwaited !== null && (
+          <Row name="Caller">
+            {data.isAwaited
+              ? 'still waits for the answer'
+              : 'has gone on: an approval is for its next attempt'}
+          </Row>
+        )}
         {data.caller !== null && <Row name="Who asks">{data.caller}</Row>}
         {data.server !== null && <Row name="Server">{data.server}</Row>}
         {data.ruleIds.length > 0 && <Row name="Rule">{data.ruleIds.join(', ')}</Row>}
@@ -107,7 +130,7 @@ export function WaitingRequest({ id, open }: { id: string; open: readonly Waitin
         )}
         {data.decidedBy !== null && (
           <Row name="Decided by">
-            {data.decidedBy} {data.decidedMs !== null && <Time ms={data.decidedMs} />}
+            {personOf(data.decidedBy)} {data.decidedMs !== null && <Time ms={data.decidedMs} />}
           </Row>
         )}
         {data.note !== null && <Row name="Note">{data.note}</Row>}
@@ -143,17 +166,20 @@ export function WaitingRequest({ id, open }: { id: string; open: readonly Waitin
       {data.definition === null ? (
         <>
           <h3>
-            {data.kind === 'approval' ? 'Arguments' : 'Content'}, whole, {data.contentBytes} bytes
+            {data.kind === 'approval' ? 'Arguments' : 'Content'}, whole,{' '}
+            {data.contentBytes.toLocaleString('en-US')} bytes
           </h3>
-          <pre class="code whole">{data.content}</pre>
+          <pre class="code whole">
+            <Watched text={data.content} />
+          </pre>
         </>
       ) : (
         <ToolGrounds of={data.definition} isOpen={isOpen(data)} isApproved={data.status === 'approved'} />
       )}
       {data.argsDigest !== null && (
         <p class="dim">
-          Bound to the digest <code>{data.argsDigest.slice(0, 16)}</code>, however long it holds: a call with
-          other arguments asks again.
+          An approval is for exactly these arguments (digest <code>{data.argsDigest.slice(0, 16)}</code>): a
+          call with others asks again.
         </p>
       )}
       {data.isForged && (
@@ -239,7 +265,7 @@ function sentenceOf(row: WaitingDetail): string {
       row.endedMs === null
         ? ''
         : ` It was ended${row.endedBy === null ? '' : ` by ${row.endedBy}`} and approves nothing now.`;
-    return `This was ${row.status} by ${row.decidedBy}${reach}.${ended}`;
+    return `This was ${row.status} by ${personOf(row.decidedBy ?? '')}${reach}.${ended}`;
   }
   if (row.status === 'expired') return 'Nobody decided this in time.';
   if (row.kind === 'tool') return toolSentence(row);

@@ -1,9 +1,11 @@
-import { formatDuration, type WaitingLists, type WaitingRow } from '../../runs/index.ts';
+import { personOf, type WaitingLists, type WaitingRow } from '../../runs/index.ts';
 import { useData } from './data.ts';
-import { Empty, Trouble } from './parts.tsx';
+import { Empty, roughly, Trouble } from './parts.tsx';
+import { brief } from './payload.tsx';
 import { link, type Route } from './route.ts';
 import { SqlButton } from './sql.tsx';
 import { isOpen, REACH, StatusTag, TOOLS, WaitingRequest } from './waiting-request.tsx';
+import { Watched } from './watched.tsx';
 
 interface WaitingTools {
   readonly tools: readonly WaitingRow[];
@@ -75,9 +77,14 @@ function List({ rows, chosen }: { rows: readonly WaitingRow[]; chosen: string | 
           >
             <StatusTag row={row} />
             <b>{row.tool ?? row.reason}</b>
+            {row.args !== null && (
+              <span class="wargs">
+                <Watched text={brief(row.args)} />
+              </span>
+            )}
             <span class="dim">
               {whoOf(row)}
-              {isOpen(row) ? `${formatDuration(Math.max(0, Date.now() - row.createdMs))} ago` : row.decidedBy}
+              {timeOf(row)}
               {row.standsMs !== null && row.scope !== null && `, ${REACH[row.scope]}`}
             </span>
           </a>
@@ -85,6 +92,16 @@ function List({ rows, chosen }: { rows: readonly WaitingRow[]; chosen: string | 
       ))}
     </ul>
   );
+}
+
+/** How long it has waited and may wait, and for whom; or who has decided. */
+function timeOf(row: WaitingRow): string {
+  if (!isOpen(row)) return row.decidedBy === null ? '' : personOf(row.decidedBy);
+  const asked = `${roughly(Date.now() - row.createdMs)} ago`;
+  if (row.kind === 'tool') return asked;
+  const left = `ends in ${roughly(row.expiresMs - Date.now())}`;
+  const caller = row.isAwaited === null ? '' : row.isAwaited ? ', caller waits' : ', caller went on';
+  return `${asked}, ${left}${caller}`;
 }
 
 /** Who asks, and where. */

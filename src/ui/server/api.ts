@@ -8,6 +8,7 @@ import {
   costs,
   explainRun,
   findRun,
+  listApprovalsOf,
   listRuns,
   listSessions,
   listWaiting,
@@ -20,6 +21,7 @@ import {
   readSaidOf,
   readShapes,
   readWaiting,
+  reasonOf,
   runMetrics,
   toolHealth,
   toolRow,
@@ -126,12 +128,21 @@ async function tools({ db }: ApiSources, query: URLSearchParams): Answer {
 async function run({ db, isKnown }: ApiSources, _query: URLSearchParams, id = ''): Answer {
   const row = await findRun(db, id);
   if (row === undefined) return undefined;
+  const approvals = printableAnswer(await listApprovalsOf(db, row));
   // Each of its spans changes the row, which is a thousandth of the work.
-  if (isKnown?.(markOf(JSON.stringify(row))) === true) return UNCHANGED;
+  if (isKnown?.(markOf(JSON.stringify([row, approvals]))) === true) return UNCHANGED;
   const spans = await readRunSpans(db, row);
   const texts = await readSaid(db, row.id, spans);
-  const explanation = explainRun(spans);
-  return { run: row, spans: withMeanings(spans).map(withoutNulls), said: texts, explanation };
+  const explanation = explainRun(spans, approvals);
+  const reasons = Object.fromEntries(spans.map(({ reason }) => [reason, reasonOf(reason)]));
+  return {
+    run: row,
+    spans: withMeanings(spans).map(withoutNulls),
+    said: texts,
+    explanation,
+    approvals,
+    reasons,
+  };
 }
 
 async function span({ db }: ApiSources, _query: URLSearchParams, traceId = '', spanId = ''): Answer {

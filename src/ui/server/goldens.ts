@@ -1,5 +1,5 @@
 import { type Golden, inspectGolden } from '../../golden/index.ts';
-import type { RunSpan } from '../../runs/index.ts';
+import { type RunSpan, withNulls } from '../../runs/index.ts';
 import { findGoldenFile } from './golden-file.ts';
 
 /** A golden as a run to compare with: its tool calls as spans. */
@@ -32,44 +32,16 @@ function textOf(output: Golden['golden_output']): string | null {
   return typeof answer === 'string' ? answer : null;
 }
 
-const NOTHING = {
-  parentId: null,
-  kind: 'client',
-  message: null,
-  service: null,
-  provider: null,
-  operation: null,
-  model: null,
-  tool: null,
-  server: null,
-  promptTokens: null,
-  completionTokens: null,
-  cachedTokens: null,
-  costUsd: null,
-  costSource: null,
-  retries: null,
-  finishReason: null,
-  decision: null,
-  reason: null,
-  isBlocked: false,
-  risk: null,
-  findings: null,
-  claimMismatch: false,
-  argsHash: null,
-  requestId: null,
-  offeredTokens: null,
-  offeredUsd: null,
-  offeredList: null,
-} as const;
-
 function spansOf({ mcp_cassette: cassette }: Golden): readonly RunSpan[] {
   let at = 0;
   return (cassette?.calls ?? []).map((call, i) => {
     const startMs = at;
     at += call.duration_ms;
     const isFailed = call.outcome !== 'result' || call.result?.isError === true;
-    return {
-      ...NOTHING,
+    return withNulls({
+      kind: 'client',
+      isBlocked: false,
+      claimMismatch: false,
       id: String(i),
       name: `tools/call ${call.tool}`,
       method: 'tools/call',
@@ -79,6 +51,6 @@ function spansOf({ mcp_cassette: cassette }: Golden): readonly RunSpan[] {
       endMs: at,
       status: isFailed ? 'failed' : 'ok',
       statusCode: isFailed ? 'error' : 'unset',
-    };
+    });
   });
 }

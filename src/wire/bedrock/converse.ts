@@ -1,5 +1,5 @@
-import { countOf, isObject, type JsonObject, listOf, objectAt, objectOf, textOf } from '../../json/index.ts';
-import { readUsageObject, type TokenUsage } from '../../signals/index.ts';
+import { isObject, type JsonObject, listOf, objectAt, objectOf, textOf } from '../../json/index.ts';
+import { readServiceTier, readUsageObject, type TokenUsage } from '../../signals/index.ts';
 import { type Answer, type AssistantPart, checkArguments, readFinishReason } from '../contract/index.ts';
 
 /** In semconv words. */
@@ -19,8 +19,8 @@ export function readConverse(whole: unknown): Answer {
   return {
     provider: BEDROCK_NAME,
     finishReasons: reason === undefined ? [] : [reason],
-    usage: readConverseUsage(value.usage),
-    serviceTier: textOf(objectOf(value.serviceTier).type),
+    usage: withLatency(readUsageObject(value.usage), objectOf(value.performanceConfig).latency),
+    serviceTier: readServiceTier(value),
     // A `server_tool_use` is run by Bedrock.
     toolCallCount: blocks.filter(({ toolUse }) => isObject(toolUse) && toolUse.type === undefined).length,
     choices: () =>
@@ -54,15 +54,8 @@ function citedText(cited: unknown): string | undefined {
   return content.length === 0 ? undefined : content.map((part) => textOf(objectOf(part).text) ?? '').join('');
 }
 
-/** The tokens of a call; `cacheDetails` says which writes to the cache are kept for an hour. */
-export function readConverseUsage(value: unknown): TokenUsage | undefined {
-  const usage = readUsageObject(value);
-  const cacheWrite1hTokens = longWrites(objectOf(value).cacheDetails);
-  return usage === undefined || cacheWrite1hTokens === undefined ? usage : { ...usage, cacheWrite1hTokens };
-}
-
-/** `[{ttl: '1h', inputTokens: 12}]` */
-function longWrites(details: unknown): number | undefined {
-  const written = listOf(details).find((detail) => isObject(detail) && detail.ttl === '1h');
-  return countOf(objectOf(written).inputTokens);
+/** Latency-optimized inference has prices of its own. */
+export function withLatency(usage: TokenUsage | undefined, latency: unknown): TokenUsage | undefined {
+  if (usage === undefined || latency !== 'optimized') return usage;
+  return { ...usage, modes: [...(usage.modes ?? []), 'latency optimized'] };
 }

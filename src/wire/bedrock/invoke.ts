@@ -9,10 +9,11 @@ import {
   parseContainer,
   textOf,
 } from '../../json/index.ts';
+import { readUsageObject } from '../../signals/index.ts';
 import { anthropicMessages } from '../anthropic/index.ts';
 import { type Answer, type AnswerApi, type AnswerStream, readFinishReason } from '../contract/index.ts';
 import { openAiChat } from '../openai/index.ts';
-import { BEDROCK_NAME, isConverse, readConverse, readConverseUsage } from './converse.ts';
+import { BEDROCK_NAME, isConverse, readConverse, withLatency } from './converse.ts';
 import { ConverseStream } from './converse-stream.ts';
 
 /** Longest body that is read: parsing it holds the event loop. */
@@ -41,10 +42,17 @@ export function readInvokeAnswer(whole: unknown): Answer {
   const value = objectAt(output, 'body') instanceof Uint8Array ? readInvokeBody(output.body) : output;
   if (value === undefined) return { provider: BEDROCK_NAME, ...readPlainText({}) };
   const shared = SHARED.find((api) => api.recognizes(value))?.readAnswer(value);
-  const measured = readConverseUsage(value[METRICS]);
-  if (shared !== undefined) return { ...shared, provider: BEDROCK_NAME, usage: shared.usage ?? measured };
-  const plain = readPlainText(value);
-  return { ...plain, provider: BEDROCK_NAME, usage: measured ?? plain.usage };
+  const measured = readUsageObject(value[METRICS]);
+  const { usage, ...answer } = shared ?? readPlainText(value);
+  return {
+    ...answer,
+    provider: BEDROCK_NAME,
+    usage: withLatency(
+      shared === undefined ? (measured ?? usage) : (usage ?? measured),
+      output.performanceConfigLatency,
+    ),
+    serviceTier: textOf(output.serviceTier) ?? answer.serviceTier,
+  };
 }
 
 /** In the last event of a stream. */

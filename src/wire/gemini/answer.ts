@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json/index.ts';
-import { readUsageObject, type TokenUsage } from '../../signals/index.ts';
+import { readServiceTier, readUsageObject, type TokenUsage } from '../../signals/index.ts';
 import {
   type Answer,
   type AssistantPart,
@@ -26,6 +26,7 @@ export function readContent(whole: unknown): Answer {
     model: textOf(response.modelVersion),
     finishReasons: reasons.filter((reason) => reason !== undefined),
     usage: withSearches(readUsageObject(response.usageMetadata), candidates),
+    serviceTier: readServiceTier(response.usageMetadata),
     toolCallCount: candidates.flatMap(partsOf).filter(isCall).length,
     error: isObject(response.error) ? readGeminiError(response) : undefined,
     choices: () => {

@@ -1,0 +1,53 @@
+/** How a table of names of token counts is written. */
+
+/** What is counted. Tokens of a kind are part of the input or the output, unless their entry says that they are not. */
+export const USAGE_UNITS = [
+  'inputTokens',
+  'outputTokens',
+  'totalTokens',
+  'cacheReadTokens',
+  'cacheWriteTokens',
+  'cacheWrite5mTokens',
+  'cacheWrite1hTokens',
+  'reasoningTokens',
+  /** Of results of tools that the provider ran, beside the input (Gemini). */
+  'toolPromptTokens',
+  'inputAudioTokens',
+  'cacheReadAudioTokens',
+  'inputImageTokens',
+  'cacheReadImageTokens',
+  'inputVideoTokens',
+  'outputAudioTokens',
+  'outputImageTokens',
+  'outputVideoTokens',
+  'citationTokens',
+  'webSearches',
+  'fileSearches',
+] as const;
+
+export type UsageUnit = (typeof USAGE_UNITS)[number];
+
+export interface UsageDialect {
+  /** Who writes these names, and where that can be read. */
+  readonly source: string;
+  /** `span`: attributes. `json`: members of a usage object, with dots where they are nested. */
+  readonly on: 'span' | 'json';
+  /** The attribute whose object alone has these names, which mean something else elsewhere. */
+  readonly in?: string;
+  /**
+   * Cached tokens are beside the input: always, or unless the total tells otherwise. @defaultValue in it, unless the
+   * total tells otherwise
+   */
+  readonly cacheApart?: true | 'by total';
+  /** Likewise, reasoning is beside the output. */
+  readonly reasoningApart?: true | 'by total';
+  /** The counts are the provider's own, so that cached tokens of Anthropic and Bedrock are beside the input. */
+  readonly isPassedOn?: true;
+  /** Names by unit, separated by white space. The first name of the first dialect that has a valid value counts. */
+  readonly names: { readonly [U in UsageUnit]?: string };
+}
+
+/** The names of a unit in one dialect. */
+export function splitNames(names: string | undefined): readonly string[] {
+  return names?.split(/\s+/) ?? [];
+}

@@ -1,0 +1,113 @@
+/** What names of counts stand for. */
+import { splitNames, USAGE_DIALECTS, type UsageDialect, type UsageUnit } from '../base/index.ts';
+
+/** What a name stands for. */
+export interface UsagePlace {
+  readonly unit: UsageUnit;
+  /** 0 takes precedence over the other names of the unit. */
+  readonly rank: number;
+  /** The dialects that have the name. */
+  readonly dialects: readonly UsageDialect[];
+}
+
+/** The names of spans, with our own first. */
+export const SPAN_PLACES: ReadonlyMap<string, UsagePlace> = placesOf('span', {
+  inputTokens: 'observatory.prompt_tokens',
+  outputTokens: 'observatory.completion_tokens',
+  cacheReadTokens: 'observatory.cached_prompt_tokens',
+  cacheWriteTokens: 'observatory.cache_write_tokens',
+  reasoningTokens: 'observatory.reasoning_tokens',
+});
+
+function placesOf(
+  on: UsageDialect['on'],
+  own: UsageDialect['names'] = {},
+  attribute?: string,
+): ReadonlyMap<string, UsagePlace> {
+  const places = new Map<string, UsagePlace>();
+  const first: UsageDialect = { source: 'own', on, names: own };
+  const dialects = USAGE_DIALECTS.filter(
+    (one) => one.on === on && (one.in === undefined || one.in === attribute),
+  );
+  for (const dialect of [first, ...dialects]) {
+    for (const [unit, names] of Object.entries(dialect.names) as [UsageUnit, string][]) {
+      for (const name of splitNames(names)) {
+        const known = places.get(name);
+        // What it means in this attribute.
+        if (known !== undefined && (known.unit !== unit || known.dialects[0]?.in !== undefined)) continue;
+        places.set(name, {
+          unit,
+          rank: known?.rank ?? places.size,
+          dialects: [...(known?.dialects ?? []), dialect],
+        });
+      }
+    }
+  }
+  return places;
+}
+
+/** Members of a usage object by name: what they stand for, and what is nested in them. */
+export interface UsageNode {
+  place?: UsagePlace;
+  readonly members: Map<string, UsageNode>;
+}
+
+function treeOf(attribute?: string): UsageNode {
+  const root: UsageNode = { members: new Map() };
+  for (const [name, place] of placesOf('json', {}, attribute)) {
+    let node = root;
+    for (const member of name.split('.')) {
+      const next = node.members.get(member) ?? { members: new Map() };
+      node.members.set(member, next);
+      node = next;
+    }
+    node.place = place;
+  }
+  return root;
+}
+
+const ROOT = treeOf();
+/** Of the attributes whose objects have names of their own. */
+const ROOTS: ReadonlyMap<string, UsageNode> = new Map(
+  USAGE_DIALECTS.flatMap(({ in: attribute }) =>
+    attribute === undefined ? [] : [[attribute, treeOf(attribute)] as const],
+  ),
+);
+
+/** The names in the object of an attribute, else those of any usage object. */
+export function rootOf(attribute: string | undefined): UsageNode {
+  return (attribute === undefined ? undefined : ROOTS.get(attribute)) ?? ROOT;
+}
+
+const BY_WORDS: { readonly [U in 'cacheReadTokens' | 'cacheWriteTokens' | 'reasoningTokens']: UsagePlace } = {
+  cacheReadTokens: { unit: 'cacheReadTokens', rank: Number.MAX_SAFE_INTEGER, dialects: [] },
+  cacheWriteTokens: { unit: 'cacheWriteTokens', rank: Number.MAX_SAFE_INTEGER, dialects: [] },
+  reasoningTokens: { unit: 'reasoningTokens', rank: Number.MAX_SAFE_INTEGER, dialects: [] },
+};
+
+/**
+ * What a count stands for by the words of its name: `cached_tokens`, `cacheReadTokens`, `cache.write.tokens`. A name that
+ * also says what it counts apart, such as audio, or that it is an amount or a share, stands for nothing.
+ */
+export function placeByWords(name: string): UsagePlace | undefined {
+  if (!/cach|reason|think|thought/i.test(name)) return undefined;
+  const words = name
+    .slice(0, MAX_NAME)
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .split(/[^a-z\d]+/);
+  const has = (...any: readonly string[]) => words.some((word) => any.includes(word));
+  if (has(...OTHER_WORDS)) return undefined;
+  if (words.some((word) => word.startsWith('cach'))) {
+    if (has('write', 'writes', 'written', 'creation', 'create', 'created')) return BY_WORDS.cacheWriteTokens;
+    return has('read', 'reads', 'hit', 'hits', 'cached') ? BY_WORDS.cacheReadTokens : undefined;
+  }
+  return has('reasoning', 'thinking', 'thought', 'thoughts') ? BY_WORDS.reasoningTokens : undefined;
+}
+
+const MAX_NAME = 128;
+
+const OTHER_WORDS: readonly string[] = (
+  'audio image video text 5m 1h ephemeral miss misses cost costs price usd discount savings saved rate ratio percent ' +
+  'time ms seconds ttl key level effort budget content summary id count_type requests messages blocks'
+).split(' ');
