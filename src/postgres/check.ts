@@ -135,7 +135,7 @@ export interface CheckOptions {
   readonly since: Date;
   /** How long each check may take, in milliseconds. */
   readonly timeoutMs: number;
-  /** Whether others go first: see `ReadOnlyOptions`. @defaultValue false */
+  /** Whether others go first, as in `ReadOnlyOptions`; then the first check that takes too long ends it. @defaultValue false */
   readonly isForeign?: boolean | undefined;
 }
 
@@ -167,6 +167,7 @@ export async function checkStore(db: Database, options: CheckOptions): Promise<S
       const isEnded = ObservatoryError.isInstance(error) && error.code === 'DATABASE_REFUSED';
       if (!isEnded) throw toObservatoryError(error, nameOfDatabase(db));
       unanswered.push(check.name);
+      if (isForeign === true) break;
     }
   }
   return { findings, unanswered };

@@ -4,7 +4,7 @@
  */
 export { type SpanWriter, writeInBatches } from './batches.ts';
 export { ByteWriter, joinPlaces, type Place } from './byte-writer.ts';
-export { type CheckOptions, checkStore, type StoreFinding, type StoreCheck } from './check.ts';
+export { type CheckOptions, checkStore, type StoreCheck, type StoreFinding } from './check.ts';
 export { cleanText } from './clean-text.ts';
 export {
   aloneArchiving,
