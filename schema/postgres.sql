@@ -76,4 +76,10 @@ SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 11) AS is_m
 INSERT INTO mcp_observatory_migrations (id, name) VALUES (11, '011_failed_runs');
 \ir 011_failed_runs.sql
 \endif
+
+SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 12) AS is_missing \gset
+\if :is_missing
+INSERT INTO mcp_observatory_migrations (id, name) VALUES (12, '012_settled_alike');
+\ir 012_settled_alike.sql
+\endif
 COMMIT;

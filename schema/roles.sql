@@ -4,7 +4,8 @@
 --
 -- The writer may add spans and nothing else: it cannot read, change or delete them. It writes by COPY to the table, and
 -- for spans sent again through a temporary table; without the right to make one, it writes by INSERT.
--- The reader may look, and see how the schema stands. Migrations and `db prune` are for the owner.
+-- The reader may look, see how the schema stands, and run `db check`. What changes rows is for the owner: migrations,
+-- `db prune`, `db reprice`, and `db rollup` with the settling before it, which the page does too where it runs as the owner.
 --
 -- Reviews and approvals change only through functions, of which each role may call its own. The writer adds pending reviews,
 -- asks for approvals and uses them, and sees what became of reviews whose ids it knows; it cannot decide, and what an
@@ -35,7 +36,7 @@ GRANT INSERT ON mcp_traces TO mcp_observatory_writer;
 GRANT EXECUTE ON FUNCTION mcp_traces_create_partitions(integer) TO mcp_observatory_writer;
 GRANT SELECT ON mcp_traces, mcp_traces_hex, mcp_prompt_drift, mcp_prompt_template_changes
   TO mcp_observatory_reader;
-GRANT SELECT ON mcp_traces_hourly, mcp_traces_daily, mcp_traces_rollup_state, mcp_tools_hourly, mcp_models_hourly,
+GRANT SELECT ON mcp_traces_hourly, mcp_traces_daily, mcp_traces_rollup_state, mcp_traces_settle_state, mcp_tools_hourly, mcp_models_hourly,
   mcp_definitions_hourly, mcp_sessions, mcp_runs, mcp_runs_hourly, mcp_runs_state, mcp_tax_hourly, mcp_tax_state, mcp_tool_sets, mcp_tool_tax TO mcp_observatory_reader;
 
 GRANT EXECUTE ON FUNCTION mcp_reviews_submit, mcp_reviews_outcomes, mcp_approvals_take TO mcp_observatory_writer;

@@ -21,6 +21,7 @@ import {
 import { postgresDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
 import { startQuietPostgres } from './support/postgres-server.ts';
+import { rollUpAll } from './support/roll-up.ts';
 import { altered } from './support/spans.ts';
 
 const served = (scope: string, parts: readonly Part[] = []): Part => ({
@@ -72,6 +73,17 @@ const RUNS: Readonly<
   },
 };
 
+/** An SDK begins spans at whole milliseconds and ends them by a finer clock: one may begin after that around it has ended. */
+function setClock(spans: readonly ReadableSpan[]): void {
+  for (const span of spans) {
+    const around = spans.find((other) => other.spanContext().spanId === span.parentSpanContext?.spanId);
+    if (around?.instrumentationScope.name !== 'server/telemetry') continue;
+    const [seconds, ended] = around.endTime;
+    const nanos = Math.min(ended, 999_000_000);
+    Object.assign(span, { startTime: [seconds, nanos + 500_000], endTime: [seconds, nanos + 520_000] });
+  }
+}
+
 /** The tables that add up spans, without what no correction can take back: the longest of several times. */
 const ROLLUPS = {
   mcp_traces_hourly: 'prompt_tokens, completion_tokens, cached_prompt_tokens, unpriced, spans, errors',
@@ -100,7 +112,7 @@ describe('a trace that comes apart', { skip: postgresDatabases().skip }, () => {
   const databases = postgresDatabases(startQuietPostgres);
   after(() => databases[Symbol.asyncDispose]());
 
-  for (const order of ['as the spans end', 'the outer spans first'] as const) {
+  for (const order of ['as the spans end', 'the outer spans first', 'those without usage last'] as const) {
     test(`is settled in the store, and so are the roll-ups that have counted it: ${order}`, async () => {
       const db = await databases.createMigrated();
       const exporter = new PostgresSpanExporter({ connection: db as never });
@@ -108,7 +120,10 @@ describe('a trace that comes apart', { skip: postgresDatabases().skip }, () => {
         const spans = spansOf(run, false).map((span) =>
           altered(span, { resource: { attributes: { 'service.name': service } } }),
         );
-        return order === 'as the spans end' ? spans : spans.reverse();
+        setClock(spans);
+        if (order === 'the outer spans first') return spans.reverse();
+        const isLast = ({ attributes }: ReadableSpan) => Number(attributes['url.full'] !== undefined);
+        return order === 'as the spans end' ? spans : spans.sort((a, b) => isLast(a) - isLast(b));
       });
       // The spans of each trace by turns, each to a collector that knows no other.
       for (let turn = 0; traces.some((spans) => spans.length > turn); turn += 1) {
@@ -118,6 +133,7 @@ describe('a trace that comes apart', { skip: postgresDatabases().skip }, () => {
         await refreshRollups(db);
       }
       await exporter.shutdown();
+      await rollUpAll(db);
       for (const [service, { tokens, counted }] of Object.entries(RUNS)) {
         const { rows } = await db.query(
           `SELECT coalesce(sum(prompt_tokens), 0)::int AS tokens, round(coalesce(sum(cost_usd), 0)::numeric, 9)::float8 AS cost,
@@ -140,8 +156,29 @@ describe('a trace that comes apart', { skip: postgresDatabases().skip }, () => {
       await db.query(
         `TRUNCATE ${Object.keys(ROLLUPS).join(', ')}, mcp_traces_rollup_state, mcp_runs_state, mcp_tax_state`,
       );
-      await refreshRollups(db);
+      await rollUpAll(db);
       assert.deepEqual(corrected, await rollups(db));
     });
   }
+
+  test('what is not settled yet is not counted yet, while an older transaction of the server is open', async () => {
+    const db = await databases.createMigrated();
+    const exporter = new PostgresSpanExporter({ connection: db as never });
+    const spans = spansOf(chat('framework', 110, 'a', [chat(OURS, 100, 'a')]), false);
+    for (const span of spans) new Enricher({ meterProvider: false }).enrichReceived(span);
+    await exportSpans(exporter, spans);
+    await exporter.shutdown();
+    // As if the transaction ended after settling and before the roll-ups were counted.
+    await db.query('SELECT mcp_traces_refresh_rollups(), mcp_runs_refresh(), mcp_tax_refresh()');
+    const counted = async () => {
+      const { rows } = await db.query(
+        `SELECT (SELECT coalesce(sum(spans), 0)::int FROM mcp_traces_hourly) AS spans,
+          (SELECT coalesce(sum(model_calls), 0)::int FROM mcp_runs) AS calls`,
+      );
+      return { ...rows[0] };
+    };
+    assert.deepEqual(await counted(), { spans: 0, calls: 0 });
+    await rollUpAll(db);
+    assert.deepEqual(await counted(), { spans: 2, calls: 1 });
+  });
 });

@@ -22,16 +22,21 @@ import {
   usageError,
 } from './command-line/index.ts';
 import { ARCHIVE_FLAGS, runArchive, runQuery } from './db-archive.ts';
+import { runCheck, runReprice } from './db-check.ts';
 import { formatStatus, statusJson } from './db-status.ts';
 import { printableLine } from './terminal/index.ts';
 
-const HELP = `Usage: mcp-observatory db <migrate|status|prune|rollup|archive> [options]
+const HELP = `Usage: mcp-observatory db <migrate|status|check|reprice|prune|rollup|archive> [options]
        mcp-observatory db query SQL --archive DIR|s3://BUCKET/PREFIX [options]
 
   migrate   create or update the tables, of Postgres or with --clickhouse-url of ClickHouse; any number of processes
             may do so at once
   status    schema version, rows, time range, lag, size, partitions, dead rows, busiest services and models;
             exit code 1 when the schema is missing or not of this version
+  check     find what cannot be right: calls counted twice, counts that disagree, calls without usage or price, runs
+            without a root; reads only; exit code 1 with findings
+  reprice   compute the costs again that were computed here, after an update of the package or with --prices; costs
+            that were reported stay; roll-ups and runs follow
   prune     drop the partitions whose spans are all older than --older-than, make those of the next days, and
             delete the reviews that were decided or expired before then, while pending and claimed ones stay,
             and the sessions, runs and context tax from before then from mcp_sessions, mcp_runs, mcp_tax_hourly;
@@ -50,12 +55,13 @@ Options:
   --clickhouse-url URL  for migrate: http://user:password@host:8123/database
   --keep AGE           for migrate of ClickHouse: delete spans this long after they started, e.g. 90d or 12w
   --older-than AGE     for prune and archive: 90m, 12h, 30d or 8w
-  --dry-run            for prune and archive: only show which partitions and how many reviews would be deleted or moved
+  --dry-run            for prune, archive and reprice: only show what would be deleted, moved or changed
   --to DIR             for archive: folder of the files, on a disk with room for the largest day, uncompressed; or
                        s3://BUCKET/PREFIX, with ?endpoint=URL, region= and path_style=true if need be; credentials come
                        from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or as DuckDB's extension aws finds them
   --archive DIR        for query: what archive wrote to
-  --since AGE          for query: leave out spans of the database that started earlier
+  --prices FILE        for reprice: prices of your own, as for score
+  --since AGE          only spans that started in this time; for check and reprice 7d by default
   --days FROM..TO      for query: only spans that started on these days (UTC), e.g. 2026-11-01..2026-11-07
   --spool DIR          for status: include the spool of a DurableSpanProcessor
   --json               print one JSON object instead of text`;
@@ -69,6 +75,7 @@ const OPTIONS = {
   'older-than': { type: 'string' },
   ...ARCHIVE_FLAGS,
   spool: { type: 'string' },
+  prices: { type: 'string' },
   'dry-run': { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
 } as const;
@@ -78,6 +85,8 @@ type Values = ReturnType<typeof readFlags<typeof OPTIONS>>['values'];
 const SUBCOMMANDS: Readonly<Record<string, (values: Values, io: CommandIo) => Promise<number>>> = {
   migrate: runMigrate,
   status: runStatus,
+  check: runCheck,
+  reprice: runReprice,
   prune: runPrune,
   rollup: runRollup,
   archive: runArchive,
@@ -93,7 +102,7 @@ export const dbCommand: Command = {
     if (run !== undefined && rest.length === 0) return run(values, io);
     if (name === 'query' && rest.length === 1) return runQuery(values, io, rest[0] as string);
     throw usageError(
-      `Expected one subcommand, migrate, status, prune, rollup, archive or query SQL, got '${positionals.join(' ')}'`,
+      `Expected one subcommand, migrate, status, check, reprice, prune, rollup, archive or query SQL, got '${positionals.join(' ')}'`,
     );
   },
 };

@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { camelKeys, type FieldValues, nearest, ObservatoryError, printableLine } from '../base/index.ts';
+import { type FieldValues, nearest, ObservatoryError, printableLine } from '../base/index.ts';
 import { computeEvidence, type TraceStep, warmEvidence } from '../evidence/index.ts';
 import { isObject, type JsonObject, listOf } from '../json/index.ts';
 import {
@@ -8,7 +7,6 @@ import {
   normalizePrompt,
   type PriceOverrides,
   priceUsage,
-  resolvePriceOverrides,
   resolveSignalConfig,
   type SignalConfig,
 } from '../signals/index.ts';
@@ -21,6 +19,7 @@ import {
   print,
   pumpJsonl,
   readFlags,
+  readPrices,
   usageError,
 } from './command-line/index.ts';
 import { explainScore, redactedRow } from './score-explain.ts';
@@ -239,23 +238,6 @@ function timeOf(text: string): Date {
   if (ISO_TIME.test(text) && exists && !Number.isNaN(time.getTime())) return time;
   const expected = 'a date or a time with its zone, e.g. 2026-02-10 or 2026-02-10T12:00:00Z';
   throw usageError(`Expected --at to be ${expected}, got '${text}'`);
-}
-
-async function readPrices(path: string): Promise<PriceOverrides> {
-  let entries: unknown;
-  try {
-    entries = JSON.parse(await readFile(path, 'utf8'));
-  } catch (cause) {
-    throw usageError(`--prices: cannot read '${path}' as JSON: ${(cause as Error).message}`, cause);
-  }
-  // Entries are validated later; only the keys change here.
-  const renamed = Array.isArray(entries) ? entries.map(withOptionNames) : entries;
-  return resolvePriceOverrides(renamed as Parameters<typeof resolvePriceOverrides>[0]);
-}
-
-/** Keys in option style: `input_usd_per_million` is `inputUsdPerMillion`. */
-function withOptionNames(entry: unknown): unknown {
-  return typeof entry === 'object' && entry !== null ? camelKeys(entry) : entry;
 }
 
 function requiredText(input: JsonObject, key: string): string {

@@ -4,6 +4,7 @@
  */
 export { type SpanWriter, writeInBatches } from './batches.ts';
 export { ByteWriter, joinPlaces, type Place } from './byte-writer.ts';
+export { type CheckOptions, checkStore, type StoreCheck, type StoreFinding } from './check.ts';
 export { cleanText } from './clean-text.ts';
 export {
   aloneArchiving,
@@ -30,6 +31,7 @@ export { listPartitions, type Partition, type StoredTable } from './partitions.t
 export { type OwnPool, openPool } from './pool.ts';
 export { type PruneResult, prune } from './prune.ts';
 export { reading } from './read-only.ts';
+export { type RepriceOptions, type RepriceResult, reprice } from './reprice.ts';
 export { refreshRollups, refreshRuns } from './rollups.ts';
 export { type ResolvedRowLimits, type RowLimits, resolveRowLimits } from './row-limits.ts';
 export type { StoreTally } from './row-sink.ts';

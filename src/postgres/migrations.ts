@@ -21,6 +21,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 9, name: '009_counted_once' },
   { id: 10, name: '010_usage' },
   { id: 11, name: '011_failed_runs' },
+  { id: 12, name: '012_settled_alike' },
 ];
 
 /** Version of the schema that this code reads and writes. */

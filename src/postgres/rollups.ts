@@ -20,13 +20,14 @@ export async function refreshRollups(db: Queryable): Promise<number | null> {
 
 /**
  * Adds the spans stored since the last refresh to `mcp_runs` alone, as often as a list of runs should be fresh. Before
- * that `mcp_traces_settle` (`schema/009_counted_once.sql`) finds the spans that repeat a call.
+ * that `mcp_traces_settle` (`schema/012_settled_alike.sql`) finds the spans that repeat a call; spans are counted after that.
  * @returns how many spans were counted, null when another process is refreshing.
  * @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`.
  */
 export async function refreshRuns(db: Queryable): Promise<number | null> {
-  await refresh(db, 'mcp_traces_settle');
-  return refresh(db, 'mcp_runs_refresh');
+  const settled = await refresh(db, 'mcp_traces_settle');
+  const counted = await refresh(db, 'mcp_runs_refresh');
+  return settled === null ? null : counted;
 }
 
 /**

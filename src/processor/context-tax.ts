@@ -2,14 +2,13 @@ import type { FieldValues } from '../base/index.ts';
 import { type Interaction, readOfferedTools, serverToolOf, type ToolOffer } from '../interaction/index.ts';
 import { sha256Hex } from '../json/index.ts';
 import {
+  type CallPrice,
   correctTax,
+  costOfFirst,
   estimateTax,
   learnTax,
-  type PriceInput,
-  priceUsage,
   type TaxEstimate,
   type TaxModel,
-  type TokenUsage,
   taxModelOf,
 } from '../signals/index.ts';
 import { type CountedDefinition, DefinitionCounts } from './definition-counts.ts';
@@ -35,9 +34,6 @@ interface KnownSet {
   next: number;
   toldAt: number;
 }
-
-/** What a price depends on beside the usage. */
-export type CallPrice = Omit<PriceInput, 'usage' | 'providerCostUsd'>;
 
 /**
  * What the definitions of the tools a model call offers cost of it: the fields `offered_tools*`. One set of tools costs
@@ -180,27 +176,4 @@ function listOf(
   });
   close();
   return parts;
-}
-
-/**
- * The cost of the first tokens of a prompt, which is where providers put the definitions: what was read from the cache
- * and written to it is the beginning of the prompt. At the rates of the whole call.
- */
-function costOfFirst(tokens: number, usage: TokenUsage, price: CallPrice): number | undefined {
-  const { inputTokens: all = 0, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage;
-  const read = Math.min(tokens, cacheReadTokens);
-  const written = Math.min(tokens - read, cacheWriteTokens);
-  const parts: readonly (readonly [number, TokenUsage])[] = [
-    [tokens - read - written, { inputTokens: all }],
-    [read, { inputTokens: all, cacheReadTokens: all }],
-    [written, { inputTokens: all, cacheWriteTokens: all }],
-  ];
-  let cost = 0;
-  for (const [part, kind] of parts) {
-    if (part === 0) continue;
-    const { costUsd } = priceUsage({ ...price, usage: kind });
-    if (costUsd === undefined) return undefined;
-    cost += (costUsd * part) / all;
-  }
-  return cost;
 }

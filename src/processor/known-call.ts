@@ -154,15 +154,18 @@ export function twinOf(call: Call, others: readonly Call[] = []): Call | undefin
   return twin !== undefined && claim(twin, call) ? twin : undefined;
 }
 
+/** SDKs begin spans at whole milliseconds, and end them by a finer clock. */
+const CLOCK_MS = 1;
+
 /** Whether a call was made, or began, while a span was. */
 export function wasUnderWay(call: Call, span: ReadableSpan): boolean {
   const start = toMs(span.startTime);
-  return call.start >= start && call.start <= endOf(span, start);
+  return call.start >= start && call.start <= endOf(span, start) + CLOCK_MS;
 }
 
-/** Milliseconds in which both were under way; negative if one began after the other had ended. */
+/** Milliseconds in which both may have been under way; negative if one began after the other had ended. */
 function overlap(a: Call, b: Call): number {
-  return Math.min(a.end, b.end) - Math.max(a.start, b.start);
+  return Math.min(a.end, b.end) - Math.max(a.start, b.start) + CLOCK_MS;
 }
 
 function endOf({ endTime }: ReadableSpan, start: number): number {

@@ -10,8 +10,10 @@
  * - Gemini: recorded calls have 1.05 times the `o200k_base` tokens of the JSON, and 8 more.
  */
 
+import type { TokenUsage } from './cost.ts';
 import type { DefinitionForm } from './definition-text.ts';
 import { canCountTokens, estimateTokens } from './estimate-tokens.ts';
+import { type PriceInput, priceUsage } from './price.ts';
 
 /** How the models of a provider count the definitions they are offered; deviations are one standard deviation. */
 export interface TaxModel {
@@ -146,3 +148,29 @@ export function learnTax(model: TaxModel, definitionTokens: number, corrected: T
 
 /** The model whose vocabulary is used for those that are not public. */
 export const TOKENIZED_MODEL = 'gpt-4o';
+
+/** What a price depends on beside the usage. */
+export type CallPrice = Omit<PriceInput, 'usage' | 'providerCostUsd'>;
+
+/**
+ * The cost of the first tokens of a prompt, which is where providers put the definitions: what was read from the cache
+ * and written to it is the beginning of the prompt. At the rates of the whole call.
+ */
+export function costOfFirst(tokens: number, usage: TokenUsage, price: CallPrice): number | undefined {
+  const { inputTokens: all = 0, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage;
+  const read = Math.min(tokens, cacheReadTokens);
+  const written = Math.min(tokens - read, cacheWriteTokens);
+  const parts: readonly (readonly [number, TokenUsage])[] = [
+    [tokens - read - written, { inputTokens: all }],
+    [read, { inputTokens: all, cacheReadTokens: all }],
+    [written, { inputTokens: all, cacheWriteTokens: all }],
+  ];
+  let cost = 0;
+  for (const [part, kind] of parts) {
+    if (part === 0) continue;
+    const { costUsd } = priceUsage({ ...price, usage: kind });
+    if (costUsd === undefined) return undefined;
+    cost += (costUsd * part) / all;
+  }
+  return cost;
+}

@@ -5,7 +5,9 @@
 export { computeSignals, type SignalInput, type TextIdentities } from './compute.ts';
 export { reportVerifierError, resolveSignalConfig, type SignalConfig, type SignalOptions } from './config.ts';
 export {
+  type CallPrice,
   correctTax,
+  costOfFirst,
   estimateTax,
   learnTax,
   type PlainRequest,

@@ -19,5 +19,6 @@ export {
   wordFlag,
 } from './flags.ts';
 export { kindOf, pumpJsonl } from './jsonl.ts';
+export { readPrices } from './prices.ts';
 export { keyOf, RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest } from './run-options.ts';
 export { readSubcommand } from './subcommand.ts';

@@ -21,6 +21,27 @@ interface Total extends Omit<CostRow, 'timeMs'> {
   readonly parts: ReadonlyMap<number, number>;
 }
 
+interface StoreFinding {
+  readonly name: string;
+  readonly says: string;
+  readonly rows: number;
+}
+
+/** One line when rows of the last day cannot be right, or have no price. */
+function StoreLine() {
+  const { data } = useData<{ findings: readonly StoreFinding[] }>('/api/check');
+  const [first, ...more] = data?.findings ?? [];
+  if (first === undefined) return null;
+  const rest =
+    more.length === 0 ? '' : `, and ${more.length} more ${more.length === 1 ? 'finding' : 'findings'}`;
+  return (
+    <p class="foot">
+      In the last day {formatCount(first.rows)} {first.says}
+      {rest}. <code>npx mcp-observatory db check</code> says what to do.
+    </p>
+  );
+}
+
 /** Cost: where the money goes. */
 export function Cost({ route }: { route: Route }) {
   const asked = DIMENSIONS.find(([name]) => name === route.query.get('by')) ?? DIMENSIONS[0];
@@ -58,6 +79,7 @@ export function Cost({ route }: { route: Route }) {
         <RangeSelect route={route} />
         <SqlButton sources={[{ title: 'Costs, from the hourly roll-up', address }]} />
       </div>
+      <StoreLine />
       {data === undefined && error === undefined && <p class="foot">Loading</p>}
       {error !== undefined && <Trouble error={error} retry={retry} asOfMs={data && asOfMs} />}
       {data !== undefined && totals.length === 0 && (

@@ -33,6 +33,7 @@ import { readGoldenRun } from './goldens.ts';
 import { printableAnswer } from './printable-answer.ts';
 import { markOf } from './send.ts';
 import { recording } from './statements.ts';
+import type { StoreWatch } from './store-watch.ts';
 
 /** The longest range of time, in days. */
 const MAX_DAYS = 400;
@@ -43,6 +44,8 @@ export interface ApiSources {
   readonly db: Queryable;
   /** Folder of the goldens to compare with. */
   readonly goldens: string;
+  /** What cannot be right in the store. @defaultValue nothing is known */
+  readonly watch?: StoreWatch | undefined;
   /** Marks the answer before it is read: true if who asks has the one of this mark. */
   readonly isKnown?: ((mark: string) => boolean) | undefined;
 }
@@ -65,6 +68,7 @@ const ROUTES: readonly (readonly [pattern: RegExp, route: Route])[] = [
   [/^\/api\/runs\/([0-9a-f]{32})\/primary$/u, primary],
   [/^\/api\/tools$/u, tools],
   [/^\/api\/cost$/u, cost],
+  [/^\/api\/check$/u, check],
   [/^\/api\/goldens$/u, async ({ goldens }) => ({ goldens: await goldenNames(goldens) })],
   [/^\/api\/waiting$/u, async ({ db }) => printableAnswer(await listWaiting(db))],
   // Apart from what calls wait for: it takes longer, and its failure must not hide them.
@@ -163,6 +167,11 @@ async function cost({ db }: ApiSources, query: URLSearchParams): Answer {
   const by = COST_DIMENSIONS.find((dimension: string) => dimension === given);
   if (by === undefined) throw invalidOption('by', `one of ${COST_DIMENSIONS.join(', ')}`, given);
   return { by, rows: await costs(db, by, rangeOf(query)) };
+}
+
+async function check({ watch }: ApiSources): Answer {
+  const findings = watch?.look() ?? [];
+  return { findings: findings.map(({ name, says, rows, costUsd }) => ({ name, says, rows, costUsd })) };
 }
 
 async function waiting({ db }: ApiSources, _query: URLSearchParams, id = ''): Answer {

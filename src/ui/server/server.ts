@@ -15,6 +15,7 @@ import { Live } from './live.ts';
 import { answerMcp } from './mcp-endpoint.ts';
 import { printableAnswer } from './printable-answer.ts';
 import { sendJson, sendJsonAnswer, sendText, sendUnchanged } from './send.ts';
+import { StoreWatch } from './store-watch.ts';
 
 const MAX_URL_CHARS = 8192;
 const MAX_CONNECTIONS = 256;
@@ -80,11 +81,23 @@ export async function startPage(options: PageOptions): Promise<Page> {
   const assets = readAssets();
   const questions = reading(db, { timeoutMs: QUESTION_TIMEOUT_MS });
   const live = new Live(db, questions);
+  const watch = new StoreWatch(db);
   const hosts: string[] = [];
   const guard = { hosts: LOOPBACK.has(host) ? hosts : undefined, access, cookie: '', onTrade: () => {} };
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 5000 }, (request, response) => {
     connections.beginHttp(request, response);
-    void handle(request, response, { db, questions, goldens, assets, live, guard, mcp, senders, person });
+    void handle(request, response, {
+      db,
+      questions,
+      goldens,
+      assets,
+      live,
+      watch,
+      guard,
+      mcp,
+      senders,
+      person,
+    });
   });
   const connections = new PortConnections(server, { limit: MAX_CONNECTIONS });
   server.listen(port, host);
@@ -188,7 +201,7 @@ async function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,
   url: URL,
-  { questions, goldens, live, senders, person }: Parts,
+  { questions, goldens, watch, live, senders, person }: Parts,
 ): Promise<void> {
   if (url.pathname === '/api/senders') return sendJson(response, 200, { senders });
   // The page asks whether its session is good.
@@ -205,7 +218,11 @@ async function sendAnswer(
       mark = known;
       return request.headers['if-none-match'] === known;
     };
-    const answer = await answerApi({ db: questions, goldens, isKnown }, url.pathname, url.searchParams);
+    const answer = await answerApi(
+      { db: questions, goldens, watch, isKnown },
+      url.pathname,
+      url.searchParams,
+    );
     if (answer === undefined) sendNotFound(response);
     else if (answer === UNCHANGED) sendUnchanged(response, mark ?? '');
     else await sendJsonAnswer(request, response, answer, mark);

@@ -1,0 +1,95 @@
+import { snakeKeys } from '../base/index.ts';
+import { checkStore, type RepriceResult, reprice, type StoreFinding } from '../postgres/index.ts';
+import { formatUsd } from '../runs/index.ts';
+import {
+  type CommandIo,
+  EXIT_FAILED,
+  EXIT_OK,
+  openDatabaseOf,
+  parseDuration,
+  print,
+  readPrices,
+} from './command-line/index.ts';
+import { printableLine } from './terminal/index.ts';
+
+interface Values {
+  readonly 'database-url'?: string | undefined;
+  readonly 'data-dir'?: string | undefined;
+  readonly since?: string | undefined;
+  readonly prices?: string | undefined;
+  readonly 'dry-run'?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/** How long each question of `db check` may take. */
+const TIMEOUT_MS = 20_000;
+
+/** `db check`: what cannot be right in a store. */
+export async function runCheck(values: Values, io: CommandIo): Promise<number> {
+  const since = sinceOf(values);
+  await using db = await openDatabaseOf(values, io);
+  const { findings, unanswered } = await checkStore(db, { since, timeoutMs: TIMEOUT_MS });
+  const isClean = findings.length === 0 && unanswered.length === 0;
+  if (values.json) {
+    print(io, { database: db.name, since, clean: isClean, findings: findings.map(snakeKeys), unanswered });
+  } else {
+    const from = `${db.name}, from ${since.toISOString()} on`;
+    const head = isClean ? `${from}: nothing found that cannot be right` : from;
+    const late = unanswered.map((name) => `  ${name}: not answered in time; ask for less with --since`);
+    print(io, [head, ...findings.flatMap(linesOf), ...late].map(printableLine).join('\n'));
+  }
+  return isClean ? EXIT_OK : EXIT_FAILED;
+}
+
+function linesOf({ name, rows, says, detail, tokens, costUsd, todo }: StoreFinding): string[] {
+  const which = detail === null ? '' : ` (${detail})`;
+  const amount = `${count(tokens)} tokens, ${formatUsd(costUsd)}`;
+  return [`  ${name}: ${count(rows)} ${says}${which}; ${amount}`, `    ${todo}`];
+}
+
+/** `db reprice`: costs computed again. */
+export async function runReprice(values: Values, io: CommandIo): Promise<number> {
+  const since = sinceOf(values);
+  const prices = values.prices === undefined ? undefined : await readPrices(values.prices);
+  const isDryRun = values['dry-run'] === true;
+  await using db = await openDatabaseOf(values, io);
+  const result = await reprice(db, { since, prices, isDryRun });
+  print(
+    io,
+    values.json
+      ? { database: db.name, since, dry_run: isDryRun, ...repriceJson(result) }
+      : formatReprice(db.name, result, isDryRun),
+  );
+  return EXIT_OK;
+}
+
+function repriceJson({ newlyUnpriced, kept, ...figures }: RepriceResult): object {
+  // The keys of these are words of the column cost_source.
+  return { ...snakeKeys(figures), newly_unpriced: newlyUnpriced, kept };
+}
+
+function formatReprice(database: string, result: RepriceResult, isDryRun: boolean): string {
+  const { checked, changed, beforeUsd, afterUsd, newlyPriced, newlyUnpriced, kept, daysGone } = result;
+  const changes = isDryRun ? 'would change' : 'changed';
+  const lines = [
+    `${database}: ${count(changed)} of ${count(checked)} calls ${changes}; ${formatUsd(beforeUsd)} before, ${formatUsd(afterUsd)} after`,
+    ...(newlyPriced === 0 ? [] : [`  ${count(newlyPriced)} calls without a cost have one`]),
+    ...Object.entries(newlyUnpriced).map(
+      ([source, rows]) => `  ${count(rows)} calls lose their cost: ${source}`,
+    ),
+    ...Object.entries(kept).map(
+      ([source, rows]) =>
+        `  ${count(rows)} calls keep their cost: ${source}${source === 'override' ? ', your own prices; give them with --prices' : ''}`,
+    ),
+    ...(daysGone.length === 0
+      ? []
+      : [`  the rows of these days are pruned or archived, and their sums stay: ${daysGone.join(', ')}`]),
+  ];
+  return lines.map(printableLine).join('\n');
+}
+
+function sinceOf({ since = '7d' }: Values): Date {
+  return new Date(Date.now() - parseDuration('--since', since));
+}
+
+const count = (value: number): string => Math.round(value).toLocaleString('en-US');
