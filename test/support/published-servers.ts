@@ -148,12 +148,6 @@ export const PUBLISHED: readonly PublishedServer[] = [
     call: { name: 'retrieve_balance', arguments: {} },
   },
   {
-    spec: 'mcp-server-sqlite==2025.4.25',
-    from: 'pypi',
-    args: ['--db-path', 'FOLDER/data.db'],
-    call: { name: 'list_tables', arguments: {} },
-  },
-  {
     spec: 'mcp-server-time==2026.10.19',
     from: 'pypi',
     call: {
