@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { SpanStatusCode, trace } from '@opentelemetry/api';
-import { AlwaysOffSampler } from '@opentelemetry/sdk-trace-node';
+import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import {
+  AlwaysOffSampler,
+  InMemorySpanExporter,
+  NodeTracerProvider,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-node';
 import { attachInteraction, markEnriched } from '../src/interaction/index.ts';
 import { canonicalHash } from '../src/json/index.ts';
 import {
@@ -148,6 +153,26 @@ test('a span that is full by a limit of the program keeps its attributes, and ha
   for (const name of ['cost_usd', 'hallucination_risk_score', 'hallucination_risk_level'])
     assert.notEqual(attributes[`observatory.${name}`], undefined, name);
   assert.equal(processor.stats.attributesDropped, 0);
+});
+
+test('spans of another kind keep the limit of the SDK', () => {
+  for (const [kind, scope, kept] of [
+    [SpanKind.SERVER, 'app', 128],
+    [SpanKind.CLIENT, 'app', 128],
+    [SpanKind.INTERNAL, '@opentelemetry/instrumentation-express', 128],
+    [SpanKind.INTERNAL, 'app', 200],
+  ] as const) {
+    const exporter = new InMemorySpanExporter();
+    const spanProcessors = [new ObservatorySpanProcessor(), new SimpleSpanProcessor(exporter)];
+    const started = new NodeTracerProvider({ spanProcessors }).getTracer(scope).startSpan('s', { kind });
+    for (let i = 0; i < 200; i += 1) started.setAttribute(`app.key${i}`, i);
+    started.end();
+    assert.equal(
+      Object.keys(exporter.getFinishedSpans()[0]?.attributes ?? {}).length,
+      kept,
+      `${kind} ${scope}`,
+    );
+  }
 });
 
 for (const [messages, when] of [

@@ -93,6 +93,14 @@ export const USAGE_DIALECTS: readonly UsageDialect[] = [
     on: 'span',
     names: { cacheWriteTokens: 'gen_ai.usage.cache_write_input_tokens' },
   },
+  {
+    source: 'Semantic Kernel up to 1.3x: docs/decisions/0044-OTel-semantic-convention.md',
+    on: 'span',
+    names: {
+      inputTokens: 'gen_ai.response.prompt_tokens',
+      outputTokens: 'gen_ai.response.completion_tokens',
+    },
+  },
   ...USAGE_OBJECTS,
 ];
 
