@@ -1,7 +1,10 @@
 /** What coding agents send, over HTTP and gRPC, gives runs with the right tokens, cost and tools. */
 import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { importTranscripts } from '../src/cli/transcripts.ts';
 import { type Collector, startCollector } from '../src/collector/index.ts';
 import { migrate, openDatabase, type Queryable, refreshRuns } from '../src/postgres/index.ts';
 import { listRuns, type RunRow } from '../src/runs/index.ts';
@@ -22,6 +25,7 @@ import { GrpcCaller } from './support/grpc-caller.ts';
 import { post } from './support/http-post.ts';
 import { encodeLogsProtobuf } from './support/otlp-encode.ts';
 import { noPostgres, type PostgresServer, startOwnPostgres } from './support/postgres-server.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const PROTOBUF = { 'content-type': 'application/x-protobuf' };
@@ -86,7 +90,7 @@ describe('coding agents', { skip: noPostgres() }, () => {
     assert.equal(runs.length, 1);
     return runs[0] as RunRow;
   };
-  const usage = ({ promptTokens, completionTokens, cachedTokens }: RunRow) => ({
+  const usageOf = ({ promptTokens, completionTokens, cachedTokens }: RunRow) => ({
     input: promptTokens,
     output: completionTokens,
     cached: cachedTokens,
@@ -102,7 +106,7 @@ describe('coding agents', { skip: noPostgres() }, () => {
     await send('/v1/metrics', Buffer.from('{"resourceMetrics":[]}'), JSON_TYPE);
     const run = await runOf('claude-code');
     const { cost, ...tokens } = CLAUDE_CODE_TRUTH;
-    assert.deepEqual(usage(run), tokens);
+    assert.deepEqual(usageOf(run), tokens);
     assert.ok(Math.abs((run.costUsd ?? 0) - cost) < 1e-9, `${run.costUsd}`);
     assert.deepEqual(
       [run.name, run.hasRoot, run.modelCalls, run.toolCalls, run.failedCalls, run.unpriced],
@@ -118,7 +122,7 @@ describe('coding agents', { skip: noPostgres() }, () => {
     await send('/v1/logs', encodeLogsProtobuf(request), PROTOBUF);
     await send('/v1/logs', json(request), JSON_TYPE);
     const run = await runOf('codex');
-    assert.deepEqual(usage(run), CODEX_TRUTH);
+    assert.deepEqual(usageOf(run), CODEX_TRUTH);
     assert.deepEqual([run.modelCalls, run.toolCalls, run.failedCalls], [2, 2, 1]);
     assert.deepEqual([run.tools, run.servers], [['search_issues', 'shell'], ['github']]);
     assert.ok((run.costUsd ?? 0) > 0 && run.unpriced === 0, `${run.costUsd} ${run.unpriced}`);
@@ -135,7 +139,7 @@ describe('coding agents', { skip: noPostgres() }, () => {
     assert.equal(metrics.code, 0);
     caller.close();
     const run = await runOf('gemini-cli');
-    assert.deepEqual(usage(run), GEMINI_CLI_TRUTH);
+    assert.deepEqual(usageOf(run), GEMINI_CLI_TRUTH);
     assert.deepEqual([run.modelCalls, run.toolCalls, run.failedCalls], [1, 2, 1]);
     assert.deepEqual([run.tools, run.servers], [['create_issue', 'search_file_content'], ['github']]);
     assert.ok((run.costUsd ?? 0) > 0, `${run.costUsd}`);
@@ -171,13 +175,134 @@ describe('coding agents', { skip: noPostgres() }, () => {
     });
   }
 
+  test('transcripts of Claude Code and Codex: each call once, however often they are read, without texts', async () => {
+    const home = tempDir();
+    const at = (seconds: number) => new Date(Date.now() - 3_600_000 + seconds * 1000).toISOString();
+    const claude = (seconds: number, type: string, message: object, more: object = {}) => ({
+      type,
+      sessionId: 'session-of-claude',
+      timestamp: at(seconds),
+      uuid: `line-${seconds}`,
+      message,
+      ...more,
+    });
+    const used = (output: number) => ({
+      input_tokens: 10,
+      cache_read_input_tokens: 1000,
+      cache_creation_input_tokens: 100,
+      output_tokens: output,
+    });
+    const asked = (id: string, output: number, block: object) => ({
+      id,
+      model: 'claude-sonnet-4-5',
+      role: 'assistant',
+      content: [block],
+      usage: used(output),
+    });
+    const text = { type: 'text', text: 'SECRET answer' };
+    const call = { type: 'tool_use', id: 'tool-1', name: 'mcp__ci__get_log', input: { of: 'SECRET' } };
+    const failed = { type: 'tool_result', tool_use_id: 'tool-1', is_error: true, content: 'SECRET' };
+    const answered = (id: string) => ({ requestId: id });
+    const claudeLines = [
+      { type: 'summary', summary: 'SECRET' },
+      claude(0, 'user', { role: 'user', content: 'SECRET prompt' }),
+      claude(1, 'assistant', asked('m1', 2, text), answered('r1')),
+      claude(2, 'assistant', asked('m1', 50, call), answered('r1')),
+      claude(3, 'user', { role: 'user', content: [failed] }),
+      claude(4, 'assistant', asked('m2', 20, text), answered('r2')),
+      claude(5, 'assistant', { ...asked('m3', 0, text), model: '<synthetic>' }, answered('r3')),
+      claude(-40 * 86_400, 'assistant', asked('m0', 9, text), answered('r0')),
+    ];
+    const codexLine = (seconds: number, type: string, payload: object) => ({
+      timestamp: at(seconds),
+      type,
+      payload,
+    });
+    const usage = (total: number) => ({
+      type: 'token_count',
+      info: {
+        total_token_usage: { total_tokens: total },
+        last_token_usage: {
+          input_tokens: 1000,
+          cached_input_tokens: 600,
+          output_tokens: 30,
+          reasoning_output_tokens: 10,
+        },
+      },
+    });
+    const codexLines = [
+      codexLine(0, 'session_meta', { id: 'session-of-codex' }),
+      codexLine(0, 'turn_context', { model: 'gpt-5-codex' }),
+      codexLine(1, 'event_msg', { type: 'user_message', message: 'SECRET' }),
+      codexLine(2, 'event_msg', usage(1030)),
+      codexLine(2, 'response_item', {
+        type: 'function_call',
+        name: 'shell',
+        call_id: 'c1',
+        arguments: 'SECRET',
+      }),
+      codexLine(3, 'response_item', { type: 'function_call_output', call_id: 'c1', output: 'SECRET' }),
+      codexLine(3, 'event_msg', usage(1030)),
+      codexLine(4, 'event_msg', usage(2060)),
+      codexLine(5, 'event_msg', { type: 'token_count', info: null }),
+    ];
+    const write = async (path: string, lines: readonly object[]) => {
+      await mkdir(dirname(join(home, path)), { recursive: true });
+      await writeFile(join(home, path), `${lines.map((line) => JSON.stringify(line)).join('\n')}\n{"half":`);
+    };
+    await write('.claude/projects/-home-me/session.jsonl', claudeLines);
+    await write('.codex/sessions/2026/11/01/rollout-1.jsonl', codexLines);
+    const read = () =>
+      importTranscripts({
+        env: { HOME: home },
+        httpUrl: collector.httpUrl ?? '',
+        sinceMs: Date.now() - 30 * 86_400_000,
+        withText: false,
+        signal: new AbortController().signal,
+      });
+    const { agents, problems } = await read();
+    assert.deepEqual(
+      [agents.map(({ name, files }) => [name, files]), problems],
+      [
+        [
+          ['claude-code', 1],
+          ['codex', 1],
+        ],
+        [],
+      ],
+    );
+    await read();
+    await refreshRuns(db);
+    const runsOf = async (session: string) => {
+      const { runs } = await listRuns(db, { filter: `session:${session}`, sinceMs: 0 });
+      return runs.map((run) => [
+        run.name,
+        run.status,
+        run.modelCalls,
+        run.toolCalls,
+        run.failedTools,
+        usageOf(run),
+      ]);
+    };
+    assert.deepEqual(await runsOf('session-of-claude'), [
+      ['invoke_agent claude-code', 'ok', 2, 1, ['get_log'], { input: 2220, output: 70, cached: 2000 }],
+    ]);
+    assert.deepEqual(await runsOf('session-of-codex'), [
+      ['invoke_agent codex', 'ok', 2, 1, [], { input: 2000, output: 60, cached: 1200 }],
+    ]);
+    const { rows } = await db.query(
+      `SELECT count(*)::int AS n FROM mcp_traces t WHERE t::text LIKE '%SECRET%' AND conversation_id LIKE 'session-of-%'`,
+    );
+    assert.equal(rows[0]?.n, 0);
+  });
+
   test('Codex: the two events at the end of a stream are one call', {
     skip: needsData('field/telemetry').skip,
   }, async () => {
     await send('/v1/logs', json(readJson('field/telemetry/logs-codex-two-events.json')), JSON_TYPE);
     await refreshRuns(db);
     const [run] = (await listRuns(db, { filter: 'session:c-1', sinceMs: 0 })).runs;
-    assert.deepEqual([run?.modelCalls, run && usage(run)], [1, { input: 2500, output: 120, cached: 2000 }]);
+    assert.deepEqual([run?.modelCalls, run && usageOf(run)], [1, { input: 2500, output: 120, cached: 2000 }]);
   });
 
   test('VS Code Copilot: its spans, counted once beside the sum of the agent and its events', async () => {

@@ -19,11 +19,13 @@ import { noteRunningPage, PAGE_FLAGS, type PageAccess, pageAccess } from './page
 import { RETENTION_FLAGS, type Retention, retentionOf, Tidying } from './retention.ts';
 import { lazyStoreMcp } from './store-mcp.ts';
 import { printableLine } from './terminal/index.ts';
+import { type ImportedTranscripts, importTranscripts } from './transcripts.ts';
 import { webhookOf } from './webhook.ts';
 
 const PAGE_PORT = 4320;
 const HTTP_PORT = 4318;
 const GRPC_PORT = 4317;
+const IMPORT_DAYS = 30;
 
 const HELP = `Usage: mcp-observatory up [options]
 
@@ -43,6 +45,9 @@ Options:
                         only with --keep)
   --data-dir DIR        folder of the embedded database (default ${DEFAULT_DATA_DIR})
   --database-url URL    a Postgres server instead; MCP_OBSERVATORY_DATABASE_URL. DATABASE_URL is not used
+  --import              first read what Claude Code and Codex did in the last ${IMPORT_DAYS} days from the transcripts in
+                        their folders: runs, tools, tokens and cost; with --capture-content also prompts. Without
+                        --keep, spans are then kept as long
   --goldens DIR         folder of the goldens that runs can be compared with (default goldens)
   --as NAME             who decides on the page (default: your user), recorded as page:NAME
   --token TOKEN         one token for the page instead of one for each browser; MCP_OBSERVATORY_PAGE_TOKEN. Anyone
@@ -62,6 +67,7 @@ const OPTIONS = {
   'http-port': { type: 'string' },
   'grpc-port': { type: 'string' },
   'capture-content': { type: 'boolean' },
+  import: { type: 'boolean', default: false },
   ...RETENTION_FLAGS,
   goldens: { type: 'string' },
   webhook: { type: 'string' },
@@ -88,7 +94,8 @@ export const upCommand: Command = {
       signal: ending.giveUp,
       dataDir: join(process.cwd(), DEFAULT_DATA_DIR),
     });
-    const retention = retentionOf(values, db.kind);
+    const keep = values.keep ?? (values.import && db.kind === 'pglite' ? `${IMPORT_DAYS + 1}d` : undefined);
+    const retention = retentionOf({ ...values, keep }, db.kind);
     await using collector = await startCollector({
       database: db,
       http: { host, port: port('--http-port', values['http-port'], HTTP_PORT) },
@@ -112,12 +119,33 @@ export const upCommand: Command = {
       io,
       values.json ? readyJson(page, access, collector) : readyText(page, access, collector, retention),
     );
+    const stopped = new AbortController();
+    const imported = values.import
+      ? importTranscripts({
+          env: io.env,
+          httpUrl: collector.httpUrl ?? '',
+          sinceMs: Date.now() - IMPORT_DAYS * 86_400_000,
+          withText: values['capture-content'] === true,
+          signal: stopped.signal,
+        }).then((found) => {
+          if (!stopped.signal.aborted) print(io, values.json ? { imported: found } : importedText(found));
+        })
+      : undefined;
     await ending.wait();
+    stopped.abort();
+    await imported;
     // At once: none of them waits for the others.
     await Promise.all([tidying?.[Symbol.asyncDispose](), page.close(), collector.close()]);
     return EXIT_OK;
   },
 };
+
+function importedText({ agents, problems }: ImportedTranscripts): string {
+  const read = agents.map(({ name, files, events }) => `${name} (${files} sessions, ${events} events)`);
+  const lines = [`  imported        ${read.join(', ') || 'no transcripts were found'}`];
+  for (const problem of problems) lines.push(`  not imported    ${problem}`);
+  return lines.map(printableLine).join('\n');
+}
 
 function readyJson(
   page: Page,

@@ -4,6 +4,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, isOwnScope, isPackageScope, semconv } from '../base/index.ts';
 import { type InteractionKind, isModelCall, kindInWords } from '../interaction/index.ts';
 import { textOf } from '../json/index.ts';
+import type { RecentMap } from './recent-map.ts';
 
 /** What a span says of its call at a moment. */
 export interface SaidOfCall {
@@ -12,6 +13,13 @@ export interface SaidOfCall {
   readonly models: readonly string[];
   /** Nobody has said its tokens. */
   readonly isEstimated: boolean;
+}
+
+/** A span that has begun, and what it said of its call then. */
+export interface BegunSpan {
+  readonly span: ReadableSpan;
+  readonly kind: InteractionKind;
+  readonly said: SaidOfCall;
 }
 
 /** A model call as one span has it. */
@@ -253,4 +261,16 @@ function processOf(resource: ReadableSpan['resource'] | undefined): ProcessKeys 
     processes.set(resource, keys);
   }
   return keys;
+}
+
+/** Adds a call to a list of at most `limit`, the oldest forgotten first. */
+export function addTo(lists: RecentMap<Call[]>, key: string, call: Call, limit: number): void {
+  const calls = lists.get(key);
+  if (calls === undefined) lists.set(key, [call]);
+  else if (calls.push(call) > limit) calls.shift();
+}
+
+/** What does not say what it is may be another span of the call above it. */
+export function isBoundary(span: ReadableSpan, kind: InteractionKind | undefined): boolean {
+  return (kind === 'tool' || kind === 'other') && kindInWords(span) !== undefined;
 }

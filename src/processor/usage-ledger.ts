@@ -9,8 +9,11 @@ import {
   saysTokens,
 } from '../interaction/index.ts';
 import {
+  addTo,
+  type BegunSpan,
   type Call,
   callOf,
+  isBoundary,
   isOneCall,
   isOneFailure,
   isOwnCall,
@@ -40,13 +43,6 @@ const MAX_EQUAL = 16;
 const MAX_RECENT = 64;
 /** Spans that have begun and are not yet in the ledger; one more, and all of them are. */
 const MAX_BEGUN = 64;
-
-/** A span that has begun, and what it said of its call then. */
-interface BegunSpan {
-  readonly span: ReadableSpan;
-  readonly kind: InteractionKind;
-  readonly said: SaidOfCall;
-}
 
 interface KnownSpan {
   readonly traceId: string;
@@ -340,15 +336,4 @@ export class UsageLedger {
       at = known?.parent;
     }
   }
-}
-
-function addTo(lists: RecentMap<Call[]>, key: string, call: Call, limit: number): void {
-  const calls = lists.get(key);
-  if (calls === undefined) lists.set(key, [call]);
-  else if (calls.push(call) > limit) calls.shift();
-}
-
-/** What does not say what it is may be another span of the call above it. */
-function isBoundary(span: ReadableSpan, kind: InteractionKind | undefined): boolean {
-  return (kind === 'tool' || kind === 'other') && kindInWords(span) !== undefined;
 }

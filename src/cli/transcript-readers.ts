@@ -1,0 +1,213 @@
+/**
+ * The lines of the transcripts of coding agents, as the events that the same agents send.
+ *
+ * Sources: Claude Code writes `projects/<folder>/<session>.jsonl`, a line for each block of a message, with the usage of
+ * the whole (code.claude.com/docs, "Sessions"); Codex writes `sessions/YYYY/MM/DD/rollout-*.jsonl`, the items of
+ * `codex-rs/protocol` (openai/codex).
+ */
+import { isObject, type JsonObject } from '../json/index.ts';
+
+/** Tool calls whose names are kept in mind until their results come. */
+const MAX_OPEN_CALLS = 10_000;
+/** Requests of which further lines may come. */
+const MAX_OPEN_REQUESTS = 64;
+
+/** One event in the words of its agent. */
+export interface TranscriptEvent {
+  readonly name: string;
+  readonly atMs: number;
+  readonly attributes: Readonly<Record<string, string | number | boolean | undefined>>;
+}
+
+/** Reads the lines of one file, in order; the events that a line completes. */
+export interface TranscriptReader {
+  read(line: JsonObject, atMs: number): readonly TranscriptEvent[];
+  /** What no further line can complete. */
+  end(): readonly TranscriptEvent[];
+}
+
+/** Names and times of tool calls that have no result yet, the oldest forgotten first. */
+class OpenCalls {
+  readonly #open = new Map<string, { readonly name: string; readonly atMs: number }>();
+
+  begin(id: string, name: string, atMs: number): void {
+    this.#open.set(id, { name, atMs });
+    const [oldest] = this.#open.keys();
+    if (this.#open.size > MAX_OPEN_CALLS && oldest !== undefined) this.#open.delete(oldest);
+  }
+
+  end(id: string, atMs: number): { readonly name: string; readonly tookMs: number } | undefined {
+    const call = this.#open.get(id);
+    this.#open.delete(id);
+    return call && { name: call.name, tookMs: Math.max(0, atMs - call.atMs) };
+  }
+}
+
+export class ClaudeReader implements TranscriptReader {
+  readonly #withText: boolean;
+  readonly #calls = new OpenCalls();
+  #prompt: string | undefined;
+  /** Requests by id: each line of one has its usage so far. */
+  readonly #requests = new Map<string, TranscriptEvent>();
+
+  constructor(withText: boolean) {
+    this.#withText = withText;
+  }
+
+  read(line: JsonObject, atMs: number): readonly TranscriptEvent[] {
+    const { message, type } = line;
+    if (!isObject(message)) return [];
+    const blocks = Array.isArray(message.content) ? message.content.filter(isObject) : [];
+    this.#prompt = textIn(line, 'promptId') ?? this.#prompt;
+    if (type === 'assistant') return this.#answer(line, message, blocks, atMs);
+    if (type !== 'user') return [];
+    const results = blocks.filter((block) => block.type === 'tool_result');
+    if (results.length > 0) return results.flatMap((block) => this.#result(line, block, atMs));
+    return line.isMeta === true || line.isSidechain === true ? [] : this.#ask(line, message, blocks, atMs);
+  }
+
+  end(): readonly TranscriptEvent[] {
+    const requests = [...this.#requests.values()];
+    this.#requests.clear();
+    return requests;
+  }
+
+  #ask(
+    line: JsonObject,
+    message: JsonObject,
+    blocks: readonly JsonObject[],
+    atMs: number,
+  ): TranscriptEvent[] {
+    this.#prompt = textIn(line, 'promptId') ?? textIn(line, 'uuid');
+    const prompt =
+      textIn(message, 'content') ?? blocks.map((block) => textIn(block, 'text') ?? '').join('\n');
+    const attributes = { ...this.#common(line), ...(this.#withText ? { prompt } : {}) };
+    return [...this.end(), { name: 'claude_code.user_prompt', atMs, attributes }];
+  }
+
+  #answer(line: JsonObject, message: JsonObject, blocks: readonly JsonObject[], atMs: number) {
+    for (const block of blocks) {
+      const [id, name] = [textIn(block, 'id'), textIn(block, 'name')];
+      if (block.type === 'tool_use' && id !== undefined && name !== undefined)
+        this.#calls.begin(id, name, atMs);
+    }
+    const { usage } = message;
+    const id = textIn(line, 'requestId') ?? textIn(message, 'id');
+    // Messages that Claude Code writes itself, such as an error, have a model of this name.
+    if (!isObject(usage) || id === undefined || message.model === '<synthetic>') return [];
+    const before = this.#requests.size < MAX_OPEN_REQUESTS || this.#requests.has(id) ? [] : this.end();
+    this.#requests.set(id, {
+      name: 'claude_code.api_request',
+      atMs: this.#requests.get(id)?.atMs ?? atMs,
+      attributes: {
+        ...this.#common(line),
+        request_id: id,
+        model: textIn(message, 'model'),
+        input_tokens: countIn(usage, 'input_tokens'),
+        output_tokens: countIn(usage, 'output_tokens'),
+        cache_read_tokens: countIn(usage, 'cache_read_input_tokens'),
+        cache_creation_tokens: countIn(usage, 'cache_creation_input_tokens'),
+        cost_usd: countIn(line, 'costUSD'),
+      },
+    });
+    return before;
+  }
+
+  #result(line: JsonObject, block: JsonObject, atMs: number): TranscriptEvent[] {
+    const id = textIn(block, 'tool_use_id');
+    const call = id === undefined ? undefined : this.#calls.end(id, atMs);
+    if (call === undefined) return [];
+    const attributes = {
+      ...this.#common(line),
+      tool_name: call.name,
+      tool_use_id: id,
+      success: block.is_error !== true,
+      duration_ms: call.tookMs,
+    };
+    return [{ name: 'claude_code.tool_result', atMs, attributes }];
+  }
+
+  #common(line: JsonObject): TranscriptEvent['attributes'] {
+    return { 'session.id': textIn(line, 'sessionId'), 'prompt.id': this.#prompt };
+  }
+}
+
+export class CodexReader implements TranscriptReader {
+  readonly #withText: boolean;
+  readonly #calls = new OpenCalls();
+  #session: string | undefined;
+  #model: string | undefined;
+  #total = '';
+
+  constructor(withText: boolean) {
+    this.#withText = withText;
+  }
+
+  read({ type, payload }: JsonObject, atMs: number): readonly TranscriptEvent[] {
+    if (!isObject(payload)) return [];
+    const event = (name: string, attributes: TranscriptEvent['attributes'] = {}) => [
+      { name, atMs, attributes: { 'conversation.id': this.#session, ...attributes } },
+    ];
+    if (type === 'session_meta') {
+      if (this.#session !== undefined) return [];
+      this.#session = textIn(payload, 'id');
+      return event('codex.conversation_starts');
+    }
+    if (type === 'turn_context') this.#model = textIn(payload, 'model') ?? this.#model;
+    const id = textIn(payload, 'call_id');
+    switch (payload.type) {
+      case 'user_message':
+        return event('codex.user_prompt', this.#withText ? { prompt: textIn(payload, 'message') } : {});
+      case 'token_count':
+        return this.#usage(payload.info).flatMap((usage) => event('codex.sse_event', usage));
+      case 'function_call':
+      case 'custom_tool_call':
+        if (id !== undefined) this.#calls.begin(id, textIn(payload, 'name') ?? 'unknown', atMs);
+        return [];
+      case 'function_call_output':
+      case 'custom_tool_call_output': {
+        const call = id === undefined ? undefined : this.#calls.end(id, atMs);
+        if (call === undefined) return [];
+        const { output } = payload;
+        const success = isObject(output) && output.success === false ? false : undefined;
+        const told = { tool_name: call.name, call_id: id, duration_ms: call.tookMs, success };
+        return event('codex.tool_result', told);
+      }
+      default:
+        return [];
+    }
+  }
+
+  end(): readonly TranscriptEvent[] {
+    return [];
+  }
+
+  /** The usage of the last call, unless it was told before: the limits of an account are told with it again. */
+  #usage(info: unknown): TranscriptEvent['attributes'][] {
+    if (!isObject(info) || !isObject(info.last_token_usage)) return [];
+    const total = JSON.stringify(info.total_token_usage ?? '');
+    if (total === this.#total) return [];
+    this.#total = total;
+    const last = info.last_token_usage;
+    return [
+      {
+        'event.kind': 'response.completed',
+        model: this.#model,
+        input_token_count: countIn(last, 'input_tokens'),
+        output_token_count: countIn(last, 'output_tokens'),
+        cached_token_count: countIn(last, 'cached_input_tokens'),
+        reasoning_token_count: countIn(last, 'reasoning_output_tokens'),
+      },
+    ];
+  }
+}
+
+export function textIn(value: JsonObject | undefined, name: string): string | undefined {
+  const text = value?.[name];
+  return typeof text === 'string' && text !== '' ? text : undefined;
+}
+
+function countIn(value: JsonObject, name: string): number | undefined {
+  const count = value[name];
+  return typeof count === 'number' && Number.isFinite(count) && count >= 0 ? count : undefined;
+}

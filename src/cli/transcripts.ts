@@ -1,0 +1,164 @@
+/**
+ * What coding agents did before anything was set up: their transcripts, as the events that the same agents send. A run that
+ * an agent has sent too keeps its rows where the ids are the same; reading a transcript again changes nothing.
+ */
+import { createReadStream } from 'node:fs';
+import { opendir, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { errorMessage, readLines, semconv } from '../base/index.ts';
+import { isObject, type JsonObject } from '../json/index.ts';
+import {
+  ClaudeReader,
+  CodexReader,
+  type TranscriptEvent,
+  type TranscriptReader,
+  textIn,
+} from './transcript-readers.ts';
+
+const MAX_FILES = 20_000;
+const MAX_FILE_BYTES = 512 * 1024 * 1024;
+const MAX_DEPTH = 6;
+/** Events of one request. */
+const BATCH = 500;
+const ATTEMPTS = 5;
+const RETRY_MS = 1000;
+
+interface Agent {
+  readonly name: string;
+  readonly folder: (env: Environment) => string;
+  readonly reader: (withText: boolean) => TranscriptReader;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const homeOf = (env: Environment) => env.HOME || homedir();
+
+const AGENTS: readonly Agent[] = [
+  {
+    name: 'claude-code',
+    folder: (env) => join(env.CLAUDE_CONFIG_DIR || join(homeOf(env), '.claude'), 'projects'),
+    reader: (withText) => new ClaudeReader(withText),
+  },
+  {
+    name: 'codex',
+    folder: (env) => join(env.CODEX_HOME || join(homeOf(env), '.codex'), 'sessions'),
+    reader: (withText) => new CodexReader(withText),
+  },
+];
+
+/** What was read, by agent. */
+export interface ImportedTranscripts {
+  readonly agents: readonly { readonly name: string; readonly files: number; readonly events: number }[];
+  /** Why files were left out, the first of each reason. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Sends the events of transcripts that were written since a time to an OTLP receiver.
+ * @param options.withText also the texts of prompts. Those of answers, arguments and results are never sent.
+ */
+export async function importTranscripts(options: {
+  readonly env: Environment;
+  readonly httpUrl: string;
+  readonly sinceMs: number;
+  readonly withText: boolean;
+  readonly signal: AbortSignal;
+}): Promise<ImportedTranscripts> {
+  const problems = new Set<string>();
+  const agents: { name: string; files: number; events: number }[] = [];
+  for (const agent of AGENTS) {
+    const counted = { name: agent.name, files: 0, events: 0 };
+    for await (const file of filesIn(agent.folder(options.env), options.sinceMs)) {
+      if (options.signal.aborted || counted.files >= MAX_FILES) break;
+      counted.files += 1;
+      try {
+        counted.events += await importFile(agent, file, options);
+      } catch (error) {
+        problems.add(`${agent.name}: ${errorMessage(error)}`);
+      }
+    }
+    if (counted.events > 0) agents.push(counted);
+  }
+  return { agents, problems: [...problems].slice(0, 5) };
+}
+
+async function* filesIn(folder: string, sinceMs: number, depth = 0): AsyncGenerator<string> {
+  const entries = await opendir(folder).catch(() => undefined);
+  if (entries === undefined) return;
+  for await (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory() && depth < MAX_DEPTH) yield* filesIn(path, sinceMs, depth + 1);
+    if (!entry.isFile() || !entry.name.endsWith('.jsonl')) continue;
+    const { mtimeMs, size } = await stat(path);
+    if (mtimeMs >= sinceMs && size <= MAX_FILE_BYTES) yield path;
+  }
+}
+
+async function importFile(
+  agent: Agent,
+  file: string,
+  { httpUrl, sinceMs, withText, signal }: Parameters<typeof importTranscripts>[0],
+): Promise<number> {
+  const reader = agent.reader(withText);
+  let batch: TranscriptEvent[] = [];
+  let sent = 0;
+  const send = async () => {
+    if (batch.length > 0) await post(`${httpUrl}/v1/logs`, requestOf(agent.name, batch), signal);
+    sent += batch.length;
+    batch = [];
+  };
+  for await (const line of readLines(createReadStream(file, { signal }))) {
+    const parsed = typeof line === 'string' ? parseLine(line) : undefined;
+    const atMs = Date.parse(textIn(parsed, 'timestamp') ?? '');
+    if (parsed === undefined || Number.isNaN(atMs)) continue;
+    batch.push(...reader.read(parsed, atMs).filter((event) => event.atMs >= sinceMs));
+    if (batch.length >= BATCH) await send();
+  }
+  batch.push(...reader.end().filter((event) => event.atMs >= sinceMs));
+  await send();
+  return sent;
+}
+
+function parseLine(line: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isObject(value) ? value : undefined;
+  } catch {
+    // The last line of a session under way may be half a line.
+    return undefined;
+  }
+}
+
+function requestOf(service: string, events: readonly TranscriptEvent[]): object {
+  const anyValueOf = (value: unknown) =>
+    typeof value === 'string'
+      ? { stringValue: value }
+      : typeof value === 'boolean'
+        ? { boolValue: value }
+        : { doubleValue: value };
+  const attributesOf = (attributes: object) =>
+    Object.entries(attributes).flatMap(([key, value]) =>
+      value === undefined ? [] : [{ key, value: anyValueOf(value) }],
+    );
+  const logRecords = events.map(({ name, atMs, attributes }) => ({
+    timeUnixNano: `${BigInt(Math.round(atMs)) * 1_000_000n}`,
+    body: { stringValue: name },
+    attributes: attributesOf(attributes),
+  }));
+  const resource = { attributes: attributesOf({ [semconv.ATTR_SERVICE_NAME]: service }) };
+  return { resourceLogs: [{ resource, scopeLogs: [{ scope: {}, logRecords }] }] };
+}
+
+/** The receiver refuses what it has no room for, and takes it later. */
+async function post(url: string, body: object, signal: AbortSignal): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal });
+    await answer.arrayBuffer();
+    if (answer.ok) return;
+    if ((answer.status !== 429 && answer.status !== 503) || attempt === ATTEMPTS)
+      throw new Error(`the receiver answered ${answer.status}`);
+    await new Promise((resolve) => setTimeout(resolve, attempt * RETRY_MS));
+  }
+}
