@@ -24,7 +24,7 @@ const HELP = `Usage: mcp-observatory hook CLIENT [options]
        mcp-observatory hook uninstall CLIENT [options]
 
 Decides what a coding agent does, by a policy: shell commands, files, web fetches and MCP tools. CLIENT is one of
-${NAMES.join(', ')}. The agent runs 'hook CLIENT' before and after each tool, with the event on stdin.
+${NAMES.join(', ')}. The agent runs 'hook CLIENT' before and after each tool.
 
 A command is parsed, and each program, redirection, assignment and substitution in it is decided. Rules name them as
 server and tool: shell/run (program, subcommand, words), shell/run_expanded (the same, where the shell computes words),
@@ -39,8 +39,8 @@ Options:
   --settings FILE     install, uninstall: the settings of the agent (default: those in the home folder)
   --dry-run           install, uninstall: print what would be written
 
-Exit code 2 denies the tool where there is no JSON for it; 0 otherwise. Decisions are recorded in SAFE_TRACE_DIR (default
-~/.mcp-observatory/hook), with the key SAFE_AUDIT_KEY.`;
+Exit code 2 denies the tool where there is no JSON for it; 0 otherwise. Decisions are recorded in SAFE_TRACE_DIR, else
+~/.mcp-observatory/hook, with the key SAFE_AUDIT_KEY.`;
 
 /** Denies, in every agent. */
 const EXIT_DENIED = 2;
