@@ -74,7 +74,7 @@ test('--help lists every command in one of six groups', async () => {
   ]);
   assert.deepEqual(Object.fromEntries(groups), {
     look: 'up ui runs mcp tax',
-    guard: 'gate approvals',
+    guard: 'gate hook approvals',
     record: 'golden',
     run: 'run ask',
     serve: 'collect db doctor',

@@ -39,6 +39,10 @@ export const COMMANDS: CommandTable = {
     summary: 'policies, pins, plans, evidence and audit trails',
     load: async () => (await import('./gate.ts')).gateCommand,
   },
+  hook: {
+    summary: 'the gate in front of the tools of coding agents',
+    load: async () => (await import('./hook/index.ts')).hookCommand,
+  },
   approvals: {
     summary: 'decide calls that a policy holds for a person',
     load: async () => (await import('./approvals.ts')).approvalsCommand,
@@ -92,7 +96,7 @@ export const COMMANDS: CommandTable = {
 /** The groups of `--help`, in its order; commands in none of them are under 'more'. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   look: ['up', 'ui', 'runs', 'mcp', 'tax'],
-  guard: ['gate', 'approvals'],
+  guard: ['gate', 'hook', 'approvals'],
   record: ['golden'],
   run: ['run', 'ask'],
   serve: ['collect', 'db', 'doctor'],

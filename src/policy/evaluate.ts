@@ -38,7 +38,10 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
   const policy = source.policy;
   // Shadow mode may let a call through that no rule allows, so its arguments are checked all the same.
   const isTool = call.method === undefined;
-  const isChecked = policy?.names(call.server, call.tool) === true || policy?.document.mode === 'shadow';
+  const isChecked =
+    policy?.names(call.server, call.tool) === true ||
+    policy?.document.mode === 'shadow' ||
+    policy?.asksAbout(call.server) === true;
   const tool = isTool ? catalog.find(call.server, call.tool, isChecked) : undefined;
   const limits = policy?.document.limits;
   const unsafe = unsafeArguments(call.args, {

@@ -27,6 +27,7 @@ export {
 } from './audit/index.ts';
 export { APPROVED_DEFINITION, BARRED_DEFINITION, BARRED_TOOL } from './barred-tools.ts';
 export type { CatalogTool } from './catalog.ts';
+export { type CommandAction, readCommand } from './commands/index.ts';
 export {
   type Decision,
   type DecisionKind,
@@ -41,7 +42,13 @@ export type { GateFinding } from './findings.ts';
 export { PolicyGate } from './gate.ts';
 export { type GateableClient, type GateClientOptions, gateClient } from './gate-client.ts';
 export type { DecisionRecorder, GateApprovals, GateCall, PolicyGateOptions } from './gate-types.ts';
-export { type GuardedCallOptions, type GuardedResult, guardedCall, recordFindings } from './guarded-call.ts';
+export {
+  type GuardedCallOptions,
+  type GuardedResult,
+  guardedCall,
+  guardedDecision,
+  recordFindings,
+} from './guarded-call.ts';
 export { mayInstruct, type RequestGuardOptions, serverRequestGuard } from './guarded-request.ts';
 export type { Planner, PlannerMessage } from './host/index.ts';
 export {

@@ -1,9 +1,9 @@
 import { type CompiledSchema, compileSchema, type SchemaReading, SchemaRefusedError } from '../json/index.ts';
 
 /**
- * Compiles a schema an operator wrote. Unknown keywords such as `maxLenght` are refused, and there are two more for
- * addresses. `emailDomainIn: ["example.com"]` takes one address of exactly these domains; `urlHostIn` a http(s) URL of
- * exactly these hosts. Both take only strings; a hand-written regular expression such as `[^example.com$]` gets this
+ * Compiles a schema an operator wrote. Unknown keywords such as `maxLenght` are refused, and there are three more for
+ * addresses and paths. `emailDomainIn: ["example.com"]` takes one address of exactly these domains; `urlHostIn` a http(s) URL of
+ * exactly these hosts; `pathWithin` an absolute path of one of these folders, or below it. All take only strings; a hand-written regular expression such as `[^example.com$]` gets this
  * wrong.
  *
  * @param reading `narrow` where what fits is let through, `wide` where what fits is stopped: either way a value that
@@ -11,7 +11,7 @@ import { type CompiledSchema, compileSchema, type SchemaReading, SchemaRefusedEr
  * @throws SchemaRefusedError
  */
 export function compileOperatorSchema(schema: object | boolean, reading?: SchemaReading): CompiledSchema {
-  return compileSchema(schema, { strictWith: { emailDomainIn, urlHostIn }, reading });
+  return compileSchema(schema, { strictWith: { emailDomainIn, urlHostIn, pathWithin }, reading });
 }
 
 /**
@@ -91,6 +91,27 @@ function hostOfLooseUrl(value: unknown): string | undefined {
   const host = LOOSE_URL.exec(value)?.[1]?.toLowerCase();
   if (host === undefined || !HOST.test(host) || !URL.canParse(value)) return undefined;
   return new URL(value).hostname === host ? host : undefined;
+}
+
+/** A path that has one reading: absolute, without `.`, `..`, empty parts and controls. Links are for who gives the path. */
+const PLAIN_PATH = /^(?:\/[^/\p{C}]{1,255}){1,128}$/u;
+
+function pathWithin(given: unknown): (value: unknown) => boolean | undefined {
+  const folders = textsOf(given, 'pathWithin').map((folder) => folder.replace(/(?<=.)\/$/, ''));
+  for (const folder of folders) {
+    if (folder !== '/' && !isPlainPath(folder))
+      throw new SchemaRefusedError(
+        `'pathWithin' takes absolute folders without '.' and '..', not ${JSON.stringify(folder.slice(0, 80))}`,
+      );
+  }
+  return (value) => {
+    if (typeof value !== 'string' || !isPlainPath(value)) return undefined;
+    return folders.some((folder) => folder === '/' || value === folder || value.startsWith(`${folder}/`));
+  };
+}
+
+function isPlainPath(path: string): boolean {
+  return PLAIN_PATH.test(path) && !path.split('/').some((part) => part === '.' || part === '..');
 }
 
 function textsOf(given: unknown, keyword: string): readonly string[] {

@@ -47,8 +47,10 @@ export interface PolicyDocument {
   readonly approval?: ApprovalDocument | undefined;
 }
 
-/** Everything of MCP but tool calls, about one server. Whatever is absent is denied. */
+/** What holds for one server beside the rules about its tools. Whatever else of MCP is absent is denied. */
 export interface ServerDocument {
+  /** What becomes of a call of a listed tool that no rule decides. Default: `deny`. */
+  readonly default?: 'deny' | 'require_approval' | undefined;
   /** URIs that may be read and subscribed to; `*` is any part of a segment, `**` anything. */
   readonly resources?: readonly string[] | undefined;
   readonly prompts?: readonly string[] | undefined;

@@ -100,7 +100,9 @@ export class Policy {
     }
     if (allowing.length === 0) {
       const [first] = dead;
-      return first === undefined ? denyByDefault(server, tool, rules) : denyAsDead(first);
+      if (first !== undefined) return denyAsDead(first);
+      const denied = denyByDefault(server, tool, rules);
+      return this.asksAbout(server) ? askByDefault(server, denied) : denied;
     }
     const ruleIds = allowing.map((rule) => rule.document.id);
     // One rule whose provenance condition holds is enough: allow rules only add to what is allowed.
@@ -126,6 +128,12 @@ export class Policy {
   ): readonly RuleTrace[] {
     const rules = this.#rules.get(server)?.get(tool)?.all ?? [];
     return rules.map((rule) => traceOf(rule, args, userRequest, listed?.definition.inputSchema));
+  }
+
+  /** Whether a person decides the calls of a server that no rule decides. */
+  asksAbout(server: string): boolean {
+    const { servers = {} } = this.document;
+    return Object.hasOwn(servers, server) && servers[server]?.default === 'require_approval';
   }
 
   /** Whether any rule names the tool. */
@@ -237,4 +245,9 @@ function denyByDefault(server: string, tool: string, rules: ToolRules | undefine
       ? refusal('not_allowlisted', `No rule allows ${server}/${tool}`)
       : refusal('argument_rule_unmet', `Rule ${near[0]} allows ${server}/${tool}, not with these arguments`);
   return { decision: 'deny', ...why, ruleIds: near };
+}
+
+function askByDefault(server: string, { message, ruleIds }: RuleVerdict): RuleVerdict {
+  const why = `${message}, and the policy asks about other calls of ${server}`;
+  return { decision: 'require_approval', reasonCode: 'approval_required', message: why, ruleIds };
 }

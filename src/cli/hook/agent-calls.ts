@@ -1,0 +1,104 @@
+/** The calls that a policy decides about, of one use of a tool by an agent. */
+import { lstatSync, realpathSync } from 'node:fs';
+import { dirname, join, resolve, sep } from 'node:path';
+import type { JsonObject } from '../../json/index.ts';
+import { type CommandAction, readCommand, type ToolDefinition } from '../../policy/index.ts';
+import type { AgentTool } from './clients.ts';
+
+/** A call, and the tool that it is of. */
+export interface ActionCall {
+  readonly server: string;
+  readonly definition: ToolDefinition;
+  readonly args: JsonObject;
+}
+
+const TEXT = { type: 'string' };
+const WORDS = { type: 'array', items: TEXT };
+const RUN = { program: TEXT, subcommand: TEXT, words: WORDS };
+
+/** The arguments that rules may name, by server and tool. */
+const TOOLS: Readonly<Record<string, Readonly<Record<string, JsonObject>>>> = {
+  shell: { run: RUN, run_expanded: RUN, set: { name: TEXT }, unreadable: { why: TEXT } },
+  files: { read: { path: TEXT }, write: { path: TEXT } },
+  web: { fetch: { url: TEXT }, connect: { address: TEXT } },
+};
+
+/** What a use of a tool does, as calls. */
+export function callsOf(tool: AgentTool, cwd: string): readonly ActionCall[] {
+  switch (tool.kind) {
+    case 'shell':
+      if (typeof tool.command !== 'string') return [own('shell', 'unreadable', { why: 'it is no text' })];
+      return readCommand(tool.command).map((action) => callOfAction(action, cwd));
+    case 'read':
+    case 'write':
+      return tool.paths.map((path) => callOfPath(tool.kind, path, cwd));
+    case 'fetch':
+      return [own('web', 'fetch', { url: typeof tool.url === 'string' ? tool.url : '' })];
+    case 'mcp':
+      return [foreign(tool.server, tool.tool, tool.args)];
+    default:
+      return [foreign('agent', tool.tool, tool.args)];
+  }
+}
+
+function callOfAction(action: CommandAction, cwd: string): ActionCall {
+  switch (action.kind) {
+    case 'run':
+    case 'run_expanded': {
+      const { program, words } = action;
+      const [first] = words;
+      const subcommand = first === undefined || first.startsWith('-') ? {} : { subcommand: first };
+      return own('shell', action.kind, { program, ...subcommand, words });
+    }
+    case 'set':
+      return own('shell', 'set', { name: action.name });
+    case 'read_file':
+      return callOfPath('read', action.path, cwd);
+    case 'write_file':
+      return callOfPath('write', action.path, cwd);
+    case 'connect':
+      return own('web', 'connect', { address: action.address });
+    default:
+      return own('shell', 'unreadable', { why: action.why });
+  }
+}
+
+function callOfPath(tool: 'read' | 'write', path: unknown, cwd: string): ActionCall {
+  const real = typeof path === 'string' && path !== '' ? realPath(resolve(cwd, path)) : undefined;
+  return real === undefined
+    ? own('shell', 'unreadable', { why: `the file it would ${tool} is not known` })
+    : own('files', tool, { path: real });
+}
+
+/** Links followed, also where the file itself is not there yet. Undefined for what cannot be followed. */
+function realPath(path: string): string | undefined {
+  const missing: string[] = [];
+  for (let at = path; ; at = dirname(at)) {
+    try {
+      return join(realpathSync.native(at), ...missing.reverse());
+    } catch (error) {
+      // A link that leads nowhere would be written through; a loop has no end.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || isLink(at)) return undefined;
+    }
+    missing.push(at.slice(at.lastIndexOf(sep) + 1));
+  }
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink();
+  } catch {
+    return false;
+  }
+}
+
+function own(server: string, tool: string, args: JsonObject): ActionCall {
+  const properties = TOOLS[server]?.[tool] ?? {};
+  return { server, args, definition: { name: tool, inputSchema: { type: 'object', properties } } };
+}
+
+/** Tools whose schema the agent keeps for itself. */
+function foreign(server: string, tool: string, args: JsonObject): ActionCall {
+  const inputSchema = { type: 'object', additionalProperties: true };
+  return { server, args, definition: { name: tool.slice(0, 256) || 'unnamed', inputSchema } };
+}

@@ -1,0 +1,144 @@
+/** One event of an agent's hook: decided before the tool is used, its outcome recorded after. */
+
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import {
+  FILE_LIMITS,
+  isObject,
+  type JsonObject,
+  listOf,
+  objectOf,
+  parseStrictJson,
+} from '../../json/index.ts';
+import {
+  AuditLog,
+  type AuditRun,
+  type Decision,
+  guardedDecision,
+  PolicyGate,
+  type ToolDefinition,
+} from '../../policy/index.ts';
+import { type CommandIo, usageError } from '../command-line/index.ts';
+import { type ActionCall, callsOf } from './agent-calls.ts';
+import type { HookAnswer, HookClient } from './clients.ts';
+
+export interface HookSettings {
+  readonly client: HookClient;
+  readonly policy: string;
+  /** Whether what the policy stops is stopped; else it is recorded only. */
+  readonly isEnforced: boolean;
+  readonly env: CommandIo['env'];
+}
+
+/** @returns the answer that stops the tool; undefined to leave it to the agent. */
+export async function decideEvent(
+  text: string,
+  settings: HookSettings,
+): Promise<(HookAnswer & { event: string }) | undefined> {
+  const { client, env } = settings;
+  const event = parseStrictJson(text, { ...FILE_LIMITS, largeIntegers: 'text' });
+  if (!isObject(event)) throw usageError('The event is not a JSON object');
+  const name = String(event.hook_event_name);
+  const isBefore = client.before.includes(name);
+  if (!isBefore && !client.after.includes(name))
+    throw usageError(`The event '${name.slice(0, 64)}' is not known`);
+  const calls = callsOf(client.toolOf(event), typeof event.cwd === 'string' ? event.cwd : process.cwd());
+  using audit = new AuditLog({
+    dir: env.SAFE_TRACE_DIR ?? join(homedir(), '.mcp-observatory/hook'),
+    key: env.SAFE_AUDIT_KEY,
+  });
+  const run = audit.startRun();
+  try {
+    if (isBefore) {
+      const stopped = await decideCalls(calls, event, run, settings);
+      return stopped === undefined ? undefined : { ...stopped, event: name };
+    }
+    const outcome = isFailed(event) ? 'tool_error' : 'untrusted';
+    for (const { server, definition } of calls)
+      run.settle('call_finished', { server, tool: definition.name, outcome });
+    return undefined;
+  } finally {
+    run.finish();
+  }
+}
+
+/** Decides all that one use of a tool does. The strictest decision counts. */
+async function decideCalls(
+  calls: readonly ActionCall[],
+  event: JsonObject,
+  audit: AuditRun,
+  { client, policy, isEnforced }: HookSettings,
+): Promise<HookAnswer | undefined> {
+  using gate = new PolicyGate({ policy: readHookPolicy(policy, isEnforced) });
+  gate.assertReady();
+  for (const [server, tools] of definitionsOf(calls)) await gate.refreshTools(server, tools);
+  const session = event.session_id ?? event.conversation_id;
+  const sessionId = typeof session === 'string' ? session : undefined;
+  let held: Decision | undefined;
+  for (const { server, definition, args } of calls) {
+    const call = { server, tool: definition.name, args, sessionId, runId: sessionId };
+    const stopped = await guardedDecision(call, { gate, audit });
+    // In shadow mode what no rule can be about is still refused by the gate.
+    if (stopped === undefined || !isEnforced) continue;
+    if (stopped.decision === 'deny') return { decision: 'deny', reason: reasonOf(stopped) };
+    held ??= stopped;
+  }
+  if (held === undefined) return undefined;
+  if (client.asks) return { decision: 'ask', reason: reasonOf(held) };
+  return {
+    decision: 'deny',
+    reason: `${reasonOf(held)}. Ask the user to do it, or to allow it in the policy`,
+  };
+}
+
+function reasonOf({ message, reasonCode }: Decision): string {
+  return `mcp-observatory: ${message} (${reasonCode})`;
+}
+
+function definitionsOf(calls: readonly ActionCall[]): ReadonlyMap<string, readonly ToolDefinition[]> {
+  const servers = new Map<string, Map<string, ToolDefinition>>();
+  for (const { server, definition } of calls) {
+    const tools = servers.get(server) ?? new Map<string, ToolDefinition>();
+    servers.set(server, tools.set(definition.name, definition));
+  }
+  return new Map([...servers].map(([server, tools]) => [server, [...tools.values()]]));
+}
+
+/** What cannot be read is for a person, unless a rule says otherwise. */
+const ASK_UNREADABLE = {
+  id: 'what cannot be read',
+  effect: 'require_approval',
+  server: 'shell',
+  tool: 'unreadable',
+} as const;
+
+/** The policy of a file, in the mode of the hook. */
+function readHookPolicy(path: string, isEnforced: boolean): object {
+  const policy = parseStrictJson(readFileSync(path), FILE_LIMITS);
+  if (!isObject(policy)) throw usageError(`The policy file '${path}' is not a JSON object`);
+  if (typeof policy.version !== 'number') return policy;
+  const rules = listOf(policy.rules);
+  const isRuled = rules.some((rule) => {
+    const { server, tool } = objectOf(rule);
+    return server === 'shell' && [tool].flat().includes('unreadable');
+  });
+  const mode = isEnforced ? policy.mode : 'shadow';
+  return {
+    ...policy,
+    ...(mode === undefined ? {} : { mode }),
+    ...(Array.isArray(policy.rules) && !isRuled ? { rules: [...rules, ASK_UNREADABLE] } : {}),
+  };
+}
+
+function isFailed(event: JsonObject): boolean {
+  const { tool_response: response, exit_code: code } = event;
+  const { is_error, isError, error, success } = objectOf(response);
+  return (
+    is_error === true ||
+    isError === true ||
+    (error !== undefined && error !== null) ||
+    success === false ||
+    (typeof code === 'number' && code !== 0)
+  );
+}

@@ -1,0 +1,147 @@
+/** `mcp-observatory hook`: the gate in front of the tools of coding agents. */
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { errorMessage } from '../../base/index.ts';
+import {
+  type Command,
+  type CommandIo,
+  type CommandTable,
+  EXIT_OK,
+  print,
+  readFlags,
+  usageError,
+} from '../command-line/index.ts';
+import { POLICY_FLAGS, policyPathOf } from '../policy-options/index.ts';
+import { printableLine } from '../terminal/index.ts';
+import { CLIENTS, type HookClient } from './clients.ts';
+import { decideEvent } from './decide-event.ts';
+import { installHooks, uninstallHooks, withHooks } from './settings-file.ts';
+
+const NAMES = Object.keys(CLIENTS);
+
+const HELP = `Usage: mcp-observatory hook CLIENT [options]
+       mcp-observatory hook install CLIENT [options]
+       mcp-observatory hook uninstall CLIENT [options]
+
+Decides what a coding agent does, by a policy: shell commands, files, web fetches and MCP tools. CLIENT is one of
+${NAMES.join(', ')}. The agent runs 'hook CLIENT' before and after each tool.
+
+A command is parsed, and each program, redirection, assignment and substitution in it is decided. Rules name them as
+server and tool: shell/run (program, subcommand, words), shell/run_expanded (the same, where the shell computes words),
+shell/set (name), shell/unreadable, files/read and files/write (path, links followed), web/fetch (url), web/connect,
+agent/TOOL for all other tools of the agent, and MCP tools by their own names. What cannot be parsed needs a person.
+
+By default decisions are only recorded. The agent's own questions are never skipped.
+
+Options:
+  --policy FILE       the policy (else SAFE_ALLOWLIST_PATH)
+  --enforce           stop what the policy stops. The tool is then denied, too, if the hook fails
+  --settings FILE     install, uninstall: the settings of the agent (default: those in the home folder)
+  --dry-run           install, uninstall: print what would be written
+
+Exit code 2 denies the tool where there is no JSON for it; 0 otherwise. Decisions are recorded in SAFE_TRACE_DIR, else
+~/.mcp-observatory/hook, with the key SAFE_AUDIT_KEY.`;
+
+/** Denies, in every agent. */
+const EXIT_DENIED = 2;
+const MAX_EVENT_BYTES = 8 * 1024 * 1024;
+
+const SUBCOMMANDS: CommandTable = {
+  install: {
+    summary: "add the hooks to an agent's settings",
+    load: async () => ({ help: HELP, run: runInstall }),
+  },
+  uninstall: { summary: 'take them out again', load: async () => ({ help: HELP, run: runUninstall }) },
+};
+
+export const hookCommand: Command = {
+  help: HELP,
+  subcommands: SUBCOMMANDS,
+  async run(args, io) {
+    const [verb = ''] = args;
+    const subcommand = Object.hasOwn(SUBCOMMANDS, verb) ? SUBCOMMANDS[verb] : undefined;
+    if (subcommand !== undefined) return (await subcommand.load()).run(args.slice(1), io);
+    return await runHook(args, io);
+  },
+};
+
+async function runHook(args: readonly string[], io: CommandIo): Promise<number> {
+  // Whatever goes wrong, a hook that enforces stops the tool, and one that does not is not in its way.
+  const isEnforced = args.includes('--enforce');
+  try {
+    const { values, positionals } = readFlags(args, { ...POLICY_FLAGS, enforce: { type: 'boolean' } }, true);
+    const client = clientOf(positionals);
+    const policy = policyPathOf(values, io.env);
+    const answer = await decideEvent(await readEvent(io), { client, policy, isEnforced, env: io.env });
+    if (answer !== undefined) print(io, client.answer(answer, answer.event));
+    return EXIT_OK;
+  } catch (error) {
+    io.stderr.writeLine(printableLine(`mcp-observatory hook: ${errorMessage(error)}`));
+    return isEnforced ? EXIT_DENIED : EXIT_OK;
+  }
+}
+
+function clientOf(positionals: readonly string[]): HookClient {
+  const [name = '', more] = positionals;
+  const client = Object.hasOwn(CLIENTS, name) ? CLIENTS[name] : undefined;
+  if (client === undefined || more !== undefined)
+    throw usageError(`Expected one of ${NAMES.join(', ')}, got '${positionals.join(' ')}'`);
+  return client;
+}
+
+async function readEvent({ stdin }: CommandIo): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stdin) {
+    const part = Buffer.from(chunk as Uint8Array);
+    bytes += part.byteLength;
+    if (bytes > MAX_EVENT_BYTES) throw usageError(`The event is larger than ${MAX_EVENT_BYTES} bytes`);
+    chunks.push(part);
+  }
+  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+}
+
+const SETTINGS_FLAGS = { settings: { type: 'string' }, 'dry-run': { type: 'boolean' } } as const;
+
+async function runInstall(args: readonly string[], io: CommandIo): Promise<number> {
+  const flags = { ...POLICY_FLAGS, ...SETTINGS_FLAGS, enforce: { type: 'boolean' } } as const;
+  const { values, positionals } = readFlags(args, flags, true);
+  const client = clientOf(positionals);
+  const path = settingsOf(client, values.settings);
+  const policy = resolve(policyPathOf(values, io.env));
+  const text = withHooks(path, client, commandOf(positionals[0] ?? '', policy, values.enforce === true));
+  if (values['dry-run'] === true) {
+    io.stdout.writeLine(`${path} would be:`);
+    io.stdout.write(text.replace(/^/gm, '  '));
+    return EXIT_OK;
+  }
+  installHooks(path, text);
+  io.stdout.writeLine(
+    `${path} runs the hook, by ${policy}${values.enforce === true ? '' : ', which is not enforced'}`,
+  );
+  return EXIT_OK;
+}
+
+async function runUninstall(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values, positionals } = readFlags(args, SETTINGS_FLAGS, true);
+  const path = settingsOf(clientOf(positionals), values.settings);
+  const isDry = values['dry-run'] === true;
+  const done = uninstallHooks(path, isDry) ?? `${path} has no hooks of ours`;
+  io.stdout.writeLine(isDry ? `Not done: ${done}` : done);
+  return EXIT_OK;
+}
+
+function settingsOf(client: HookClient, given: string | undefined): string {
+  return given === undefined ? join(homedir(), client.settings) : resolve(given);
+}
+
+/** A hook that cannot start would let the tool through, so that its failure is the code that denies. */
+function commandOf(client: string, policy: string, isEnforced: boolean): string {
+  const program = [process.execPath, process.argv[1] ?? ''].map(quote).join(' ');
+  const command = `${program} hook ${client} --policy ${quote(policy)}`;
+  return isEnforced ? `${command} --enforce || exit ${EXIT_DENIED}` : command;
+}
+
+function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,1 @@
+export { hookCommand } from './hook.ts';

@@ -1,0 +1,26 @@
+/** What a shell command would do, as far as its text says. */
+export type CommandAction =
+  /** Runs a program whose words are all known. */
+  | { readonly kind: 'run'; readonly program: string; readonly words: readonly string[] }
+  /** Runs a program some of whose words the shell computes; those are as they are written. */
+  | { readonly kind: 'run_expanded'; readonly program: string; readonly words: readonly string[] }
+  /** Gives a variable a value, which may change what programs do. */
+  | { readonly kind: 'set'; readonly name: string }
+  /** Opens a file through a redirection. */
+  | { readonly kind: 'read_file' | 'write_file'; readonly path: string }
+  /** Opens a connection through a redirection. */
+  | { readonly kind: 'connect'; readonly address: string }
+  /** Does something that the text does not say. */
+  | { readonly kind: 'unreadable'; readonly why: string };
+
+/** A word of a command. */
+export interface CommandWord {
+  /** As it is written. */
+  readonly text: string;
+  /** What the program gets; undefined where the shell computes it. */
+  readonly value: string | undefined;
+}
+
+export function unreadableAction(why: string): CommandAction {
+  return { kind: 'unreadable', why };
+}

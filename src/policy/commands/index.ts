@@ -1,0 +1,2 @@
+export type { CommandAction } from './actions.ts';
+export { readCommand } from './read-command.ts';

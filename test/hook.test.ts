@@ -1,0 +1,253 @@
+/** The hook of coding agents: what it answers each of them, what it records, and how their settings are edited. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { hookCommand } from '../src/cli/hook/index.ts';
+import { type AuditRecord, auditRecords } from './support/audit-records.ts';
+import { runCommand } from './support/run-command.ts';
+import { tempDir } from './support/temp-dir.ts';
+
+const work = tempDir();
+const POLICY = {
+  version: 1,
+  servers: { shell: { default: 'require_approval' }, agent: { default: 'require_approval' } },
+  rules: [
+    {
+      id: 'looks',
+      effect: 'allow',
+      server: 'shell',
+      tool: ['run', 'run_expanded'],
+      args: { program: { enum: ['ls', 'cat', 'echo', 'cd'] } },
+      required: ['program'],
+    },
+    {
+      id: 'git',
+      effect: 'allow',
+      server: 'shell',
+      tool: 'run',
+      args: { program: { const: 'git' }, subcommand: { enum: ['status', 'diff'] } },
+      required: ['program', 'subcommand'],
+    },
+    {
+      id: 'no rm',
+      effect: 'deny',
+      server: 'shell',
+      tool: ['run', 'run_expanded'],
+      args: { program: { const: 'rm' } },
+    },
+    {
+      id: 'work',
+      effect: 'allow',
+      server: 'files',
+      tool: ['read', 'write'],
+      args: { path: { pathWithin: [work] } },
+      required: ['path'],
+    },
+    {
+      id: 'site',
+      effect: 'allow',
+      server: 'web',
+      tool: 'fetch',
+      args: { url: { urlHostIn: ['example.com'] } },
+      required: ['url'],
+    },
+    { id: 'docs', effect: 'allow', server: 'docs', tool: 'search' },
+  ],
+};
+const policy = join(tempDir(), 'policy.json');
+writeFileSync(policy, JSON.stringify(POLICY));
+
+interface Hooked {
+  readonly code: number;
+  readonly answer: Record<string, unknown> | undefined;
+  readonly stderr: string;
+  readonly records: readonly AuditRecord[];
+}
+
+async function hook(
+  client: string,
+  event: object | string,
+  flags: readonly string[] = ['--enforce'],
+): Promise<Hooked> {
+  const dir = tempDir();
+  const text = typeof event === 'string' ? event : JSON.stringify({ cwd: work, session_id: 's', ...event });
+  const env = { SAFE_TRACE_DIR: dir };
+  const { code, stderr, rows } = await runCommand(
+    hookCommand,
+    [client, '--policy', policy, ...flags],
+    [text],
+    env,
+  );
+  return { code, answer: rows[0], stderr, records: auditRecords(dir) };
+}
+
+/** What Claude Code is told: `allow` where it is told nothing. */
+async function claude(tool_name: string, tool_input: object): Promise<string> {
+  const { code, answer } = await hook('claude-code', {
+    hook_event_name: 'PreToolUse',
+    tool_name,
+    tool_input,
+  });
+  assert.equal(code, 0);
+  if (answer === undefined) return 'allow';
+  const { hookEventName, permissionDecision } = answer.hookSpecificOutput as Record<string, string>;
+  assert.equal(hookEventName, 'PreToolUse');
+  return permissionDecision ?? '';
+}
+
+test('commands, files, fetches and MCP tools are decided by the rules, the strictest counts', async () => {
+  mkdirSync(join(work, 'in'));
+  symlinkSync('/etc', join(work, 'out'));
+  symlinkSync('/nowhere/at/all', join(work, 'dangling'));
+  const cases: readonly (readonly [tool: string, input: object, decision: string])[] = [
+    ['Bash', { command: 'git status' }, 'allow'],
+    ['Bash', { command: 'git status && ls -la "$HOME" > in/list' }, 'allow'],
+    ['Bash', { command: 'git status; rm -rf /' }, 'deny'],
+    ['Bash', { command: 'echo $(git push; rm x)' }, 'deny'],
+    ['Bash', { command: 'git push' }, 'ask'],
+    ['Bash', { command: 'git -c core.pager=sh diff' }, 'ask'],
+    ['Bash', { command: 'PATH=/x ls' }, 'ask'],
+    ['Bash', { command: 'ls "' }, 'ask'],
+    ['Bash', { command: 'ls > /etc/passwd' }, 'deny'],
+    ['Bash', { command: 'ls > out/passwd' }, 'deny'],
+    ['Bash', { command: 'ls > dangling' }, 'ask'],
+    ['Bash', { command: 'cd / && ls > in/list' }, 'ask'],
+    ['Bash', {}, 'ask'],
+    ['Read', { file_path: join(work, 'in/new/file') }, 'allow'],
+    ['Read', { file_path: join(work, '../secret') }, 'deny'],
+    ['Write', { file_path: join(work, 'out/passwd') }, 'deny'],
+    ['Edit', {}, 'ask'],
+    ['apply_patch', { command: '*** Begin Patch\n*** Update File: in/a\n*** Add File: /etc/b\n' }, 'deny'],
+    ['WebFetch', { url: 'https://example.com/a' }, 'allow'],
+    ['WebFetch', { url: 'https://example.com@evil.test/' }, 'deny'],
+    ['mcp__docs__search', { q: 'a' }, 'allow'],
+    ['mcp__docs__delete', {}, 'deny'],
+    ['Task', { prompt: 'x' }, 'ask'],
+  ];
+  for (const [tool, input, decision] of cases)
+    assert.equal(await claude(tool, input), decision, `${tool} ${JSON.stringify(input)}`);
+});
+
+test('each agent is answered in its form, and asked only where it can ask', async () => {
+  const shell = { command: 'rm x' };
+  const asked = { command: 'git push' };
+  const codex = { hook_event_name: 'PreToolUse', tool_name: 'Bash' };
+  const { answer } = await hook('codex', { ...codex, tool_input: asked });
+  const said = answer?.hookSpecificOutput as Record<string, string>;
+  assert.equal(said.permissionDecision, 'deny');
+  assert.match(said.permissionDecisionReason ?? '', /approval_required\)\. Ask the user/);
+  const gemini = { hook_event_name: 'BeforeTool', tool_name: 'run_shell_command', tool_input: shell };
+  assert.deepEqual((await hook('gemini-cli', gemini)).answer, {
+    decision: 'deny',
+    reason: 'mcp-observatory: Rule no rm denies it (rule_denied)',
+  });
+  const mcp = {
+    hook_event_name: 'BeforeTool',
+    tool_name: 'mcp_docs_search',
+    mcp_context: { server_name: 'docs', tool_name: 'search' },
+  };
+  assert.equal((await hook('gemini-cli', mcp)).answer, undefined);
+  const cursor = { hook_event_name: 'beforeShellExecution' };
+  assert.equal((await hook('cursor', { ...cursor, ...asked })).answer?.permission, 'ask');
+  assert.equal((await hook('cursor', { ...cursor, ...shell })).answer?.permission, 'deny');
+  const read = { hook_event_name: 'beforeReadFile', file_path: '/etc/passwd' };
+  assert.equal((await hook('cursor', read)).answer?.permission, 'deny');
+});
+
+test('without --enforce everything is recorded and nothing stopped', async () => {
+  const event = {
+    hook_event_name: 'PreToolUse',
+    tool_name: 'Bash',
+    tool_input: { command: 'git status; rm x' },
+  };
+  const { code, answer, records } = await hook('claude-code', event, []);
+  assert.deepEqual([code, answer], [0, undefined]);
+  const decided = records.filter(({ event: kind }) => kind === 'call_decided');
+  assert.deepEqual(
+    decided.map(({ server, tool, decision, enforcement, would_block }) => [
+      server,
+      tool,
+      decision,
+      enforcement,
+      would_block,
+    ]),
+    [
+      ['shell', 'run', 'allow', 'shadow', false],
+      ['shell', 'run', 'deny', 'shadow', true],
+    ],
+  );
+  const after = { ...event, hook_event_name: 'PostToolUse', tool_response: { is_error: true } };
+  const finished = (await hook('claude-code', after)).records.filter(
+    ({ event: kind }) => kind === 'call_finished',
+  );
+  assert.deepEqual([...new Set(finished.map(({ outcome }) => outcome))], ['tool_error']);
+});
+
+test('a hook that enforces fails closed, one that observes is not in the way', async () => {
+  const bad: (string | object)[] = [
+    '',
+    'no JSON',
+    '[]',
+    '{"hook_event_name":"PreToolUse","hook_event_name":"x"}',
+    { hook_event_name: 'Unknown' },
+  ];
+  for (const event of bad) {
+    assert.equal((await hook('claude-code', event)).code, 2);
+    const observed = await hook('claude-code', event, []);
+    assert.deepEqual([observed.code, observed.answer], [0, undefined]);
+    assert.match(observed.stderr, /mcp-observatory hook: /);
+  }
+  const event = { hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: { command: 'ls' } };
+  const missing = ['--enforce', '--policy', join(work, 'missing.json')];
+  assert.equal((await hook('claude-code', event, missing)).code, 2);
+  assert.equal((await hook('nobody', event)).code, 2);
+});
+
+test('settings are edited beside what they hold, and restored byte by byte', async () => {
+  const texts: Readonly<Record<string, string | undefined>> = {
+    none: undefined,
+    empty: '',
+    tabs: '{\n\t"model": "x",\n\t"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": []}]}\n}',
+    odd: '{ "a" : 1e2 ,  "hooks" : { } }\n\n',
+  };
+  for (const client of ['claude-code', 'codex', 'cursor', 'gemini-cli']) {
+    for (const [name, text] of Object.entries(texts)) {
+      const path = join(tempDir(), `${client}-${name}`, 'settings.json');
+      const flags = [client, '--settings', path];
+      if (text !== undefined) {
+        mkdirSync(join(path, '..'));
+        writeFileSync(path, text);
+      }
+      const now = () => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
+      const run = (...args: string[]) => runCommand(hookCommand, args);
+      assert.match((await run('install', ...flags, '--policy', policy, '--dry-run')).stdout, /hook/);
+      assert.equal(now(), text, 'a dry run writes nothing');
+      await run('install', ...flags, '--policy', policy);
+      await run('install', ...flags, '--policy', policy, '--enforce');
+      const installed = now() ?? '';
+      assert.equal(
+        installed.match(/ hook [a-z-]+ --policy/g)?.length,
+        client === 'cursor' ? 5 : 2,
+        installed,
+      );
+      assert.match(installed, /--enforce \|\| exit 2/);
+      await run('uninstall', ...flags, '--dry-run');
+      assert.equal(now(), installed);
+      await run('uninstall', ...flags);
+      assert.equal(now(), text, `${client} ${name}`);
+      await run('install', ...flags, '--policy', policy);
+      writeFileSync(path, (now() ?? '').replace('{', '{ "added": true,'));
+      await run('uninstall', ...flags);
+      assert.match(now() ?? '', /"added": true/);
+      assert.doesNotMatch(now() ?? '', / hook [a-z-]+ --policy/);
+    }
+  }
+  const comments = join(tempDir(), 'settings.json');
+  writeFileSync(comments, '{ // mine\n}');
+  await assert.rejects(
+    runCommand(hookCommand, ['install', 'gemini-cli', '--settings', comments, '--policy', policy]),
+    { code: 'INVALID_OPTION' },
+  );
+  assert.equal(readFileSync(comments, 'utf8'), '{ // mine\n}');
+});

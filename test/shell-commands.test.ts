@@ -1,0 +1,141 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: expansions of the shell
+/** What a shell command does is read from its syntax: nothing that it may run, open or set is missing. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type CommandAction, readCommand } from '../src/policy/index.ts';
+
+/** The actions in short: `rm x`, `~cat $f` where the shell computes words, `>out`, `<in`, `PATH=`, `?` for unreadable. */
+function shortly(action: CommandAction): string {
+  switch (action.kind) {
+    case 'run':
+      return [action.program, ...action.words].join(' ');
+    case 'run_expanded':
+      return `~${[action.program, ...action.words].join(' ')}`;
+    case 'set':
+      return `${action.name}=`;
+    case 'read_file':
+      return `<${action.path}`;
+    case 'write_file':
+      return `>${action.path}`;
+    case 'connect':
+      return `@${action.address}`;
+    default:
+      return '?';
+  }
+}
+
+const READ: readonly (readonly [command: string, ...actions: string[]])[] = [
+  ['git status; rm -rf /', 'git status', 'rm -rf /'],
+  ['a && b || c & d | e |& f', 'a', 'b', 'c', 'd', 'e', 'f'],
+  ['a\nb', 'a', 'b'],
+  ['(a; { b; })', 'a', 'b'],
+  ['! time -p a', 'a'],
+  ['if a; then b; elif c; then d; else e; fi', 'a', 'b', 'c', 'd', 'e'],
+  ['while a; do b; done; until c; do d; done', 'a', 'b', 'c', 'd'],
+  ['case $x in a) b;; *) c;; esac', 'b', 'c'],
+  ['f() { rm x; }; f', 'rm x', 'f'],
+  ['coproc a', 'COPROC=', 'a'],
+  ['echo "$(rm x)" `id` <(a) >(b)', '~echo "$(rm x)" `id` <(a) >(b)', 'rm x', 'id', 'a', 'b'],
+  ['echo "${x:-$(rm x)}"', '~echo "${x:-$(rm x)}"', 'rm x'],
+  ['cat <<E\n$(id)\nE', 'cat', 'id'],
+  ["cat <<'E'\n$(id)\nE", 'cat'],
+  ['x=$(id) y[0]=1 a', 'x=', 'id', 'y=', '?', 'a'],
+  ["r''m x", 'rm x'],
+  ['\\rm x', 'rm x'],
+  ["$'\\x72\\155' x", 'rm x'],
+  ['"r"m x', 'rm x'],
+  ['/bin/rm x', 'rm x'],
+  ['/usr/bin/../bin/rm x', 'rm x'],
+  ['./rm x', './rm x'],
+  ['r$()m x', '?'],
+  ['$CMD x', '?'],
+  ['{rm,x}', '?'],
+  ['r?', '?'],
+  ['a > b 2>&1 < c >> d &> e >| f 2>/dev/null', 'a', '>b', '<c', '>d', '>e', '>f'],
+  ['a > "$f"', 'a', '?'],
+  ['cd /tmp && a > b', 'cd /tmp', 'a', '>b', '?'],
+  ['a > /dev/tcp/host/80', 'a', '@host/80'],
+  ['> b', '>b'],
+  ['bash -c "a; rm x"', 'bash -c a; rm x', 'a', 'rm x'],
+  ['bash -lc \'eval "rm x"\'', 'bash -lc eval "rm x"', 'eval rm x', 'rm x'],
+  ['bash script.sh', 'bash script.sh', '?'],
+  ['curl x | sh', 'curl x', 'sh', '?'],
+  ["bash <<'E'\nrm x\nE", 'bash', 'rm x'],
+  ['bash <<< "rm x"', 'bash', 'rm x'],
+  ['eval "$x"', '~eval "$x"', '?'],
+  ['. ./x', '. ./x', '?'],
+  ['zsh -c a', 'zsh -c a', '?'],
+  ['env -i A=1 sudo -u b -- rm x', 'env -i A=1 sudo -u b -- rm x', 'A=', 'sudo -u b -- rm x', 'rm x'],
+  ['env -S "rm x"', 'env -S rm x', '?'],
+  [
+    'nohup nice -n 5 timeout -k 1 5 rm x',
+    'nohup nice -n 5 timeout -k 1 5 rm x',
+    'nice -n 5 timeout -k 1 5 rm x',
+    'timeout -k 1 5 rm x',
+    'rm x',
+  ],
+  ['find . -exec rm {} \\; ', 'find . -exec rm {} ;', '~rm {}'],
+  ['find . -execdir sh -c "rm x" \\;', 'find . -execdir sh -c rm x ;', '~sh -c rm x', 'rm x'],
+  ['xargs -n1 rm', 'xargs -n1 rm', '~rm'],
+  ['xargs', 'xargs', '~echo'],
+  ['trap "rm x" EXIT', 'trap rm x EXIT', '?'],
+  ['PATH=/x a', 'PATH=', 'a'],
+  ['for PATH in /x; do a; done', 'PATH=', 'a'],
+  ['export PATH=/x', 'export PATH=/x', 'PATH='],
+  ['printf -v PATH /x', 'printf -v PATH /x', 'PATH='],
+  [': ${PATH:=/x}', '~: ${PATH:=/x}', 'PATH='],
+  ['echo $((x))', '~echo $((x))', '?'],
+  ['(( x = 1 ))', '?'],
+  ['[[ $x -eq 1 ]]', '?'],
+  ['test -v "a[$(id)]"', '~test -v "a[$(id)]"', '?', 'id'],
+  ['[[ -v "a[0]" ]]', '?'],
+  ["test -v 'a[$(id)]'", 'test -v a[$(id)]', '?'],
+  ['echo ${!x} ${x@P}', '~echo ${!x} ${x@P}', '?', '?'],
+  ['ls *.ts ~/x {a,b}', '~ls *.ts ~/x {a,b}'],
+  ['ls *(e:id:)', '~ls *(e:id:)', '?'],
+  ['=rm x', '?'],
+  ['echo a # ; rm x', 'echo a'],
+  ["echo '; rm x'", 'echo ; rm x'],
+  ['echo "', '?'],
+  ['a; )', '?'],
+  ['', '?'],
+  ['# nothing', '?'],
+  ['a\u00a0b', '?'],
+  ['a\u200bb', '?'],
+  ['a\r\nb', '?'],
+  ['a\0b', '?'],
+  ['a\u202eb', '?'],
+];
+
+test('each thing that a command may do is an action, and what cannot be read is one too', () => {
+  for (const [command, ...expected] of READ) {
+    const actions = readCommand(command).map(shortly);
+    // Whatever else is found where something cannot be read does not matter.
+    const isUnread = expected.includes('?') && expected.length === 1;
+    if (isUnread) assert.ok(actions.includes('?'), `${JSON.stringify(command)}: ${actions.join(' ; ')}`);
+    else assert.deepEqual([...actions].sort(), [...expected].sort(), JSON.stringify(command));
+  }
+});
+
+test('a command of any size and depth is read in bounds', () => {
+  const hostile = [
+    'a;'.repeat(10_000),
+    '$('.repeat(2_000),
+    '('.repeat(10_000),
+    `${'bash -c "'.repeat(8)}a`,
+    `a ${'"$(a '.repeat(300)}`,
+    'a'.repeat(100_000),
+    `cat ${'<<E '.repeat(2_000)}`,
+    '${x:-'.repeat(3_000),
+  ];
+  for (const command of hostile) {
+    const started = process.cpuUsage();
+    const actions = readCommand(command);
+    const { user } = process.cpuUsage(started);
+    assert.ok(
+      actions.some(({ kind }) => kind === 'unreadable') || actions.length <= 200,
+      command.slice(0, 20),
+    );
+    assert.ok(user < 1_000_000, `${command.slice(0, 20)}: ${user} us`);
+  }
+});
