@@ -1,6 +1,6 @@
 export { type ComparedCall, type ComparedFigure, type Comparison, compareRuns } from './compare.ts';
 export { definitionsOf } from './definitions.ts';
-export { isPartOfCall, isStop, isWait, type RunCall, type RunFacts, toolCalls } from './facts.ts';
+export { isWait, type RunCall, type RunFacts, toolCalls } from './facts.ts';
 export {
   decisionOf,
   explainRun,

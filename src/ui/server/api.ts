@@ -23,6 +23,8 @@ import {
   readWaiting,
   reasonOf,
   runMetrics,
+  type TaxReport,
+  type ToolRow,
   toolHealth,
   toolRow,
   withoutNulls,
@@ -122,7 +124,21 @@ async function metrics({ db }: ApiSources, query: URLSearchParams): Answer {
 async function tools({ db }: ApiSources, query: URLSearchParams): Answer {
   const range = rangeOf(query);
   const [health, tax] = [await toolHealth(db, range), await contextTax(db, range)];
-  return { tools: health, tax, changed: await changedTools(db, range) };
+  return { tools: health, tax: withServers(tax, health), changed: await changedTools(db, range) };
+}
+
+/** Definitions whose sender did not say whose they are, under the one server that the tool was called on. */
+function withServers(tax: TaxReport, tools: readonly ToolRow[]): TaxReport {
+  const serverOf = (tool: string) => {
+    const servers = new Set(
+      tools.flatMap((row) => (row.tool === tool && row.server !== '' ? [row.server] : [])),
+    );
+    return servers.size === 1 ? [...servers][0] : undefined;
+  };
+  return {
+    ...tax,
+    tools: tax.tools.map((row) => (row.server === '' ? { ...row, server: serverOf(row.tool) ?? '' } : row)),
+  };
 }
 
 async function run({ db, isKnown }: ApiSources, _query: URLSearchParams, id = ''): Answer {
