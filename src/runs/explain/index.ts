@@ -4,8 +4,8 @@ export { isWait, type RunCall, type RunFacts, toolCalls } from './facts.ts';
 export {
   decisionOf,
   explainRun,
+  gateReasonOf,
   personOf,
-  reasonOf,
   type SentencePart,
   sentenceText,
 } from './sentence.ts';

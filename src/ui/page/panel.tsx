@@ -253,7 +253,11 @@ function Text({ title, text, total, isBad, showAll }: TextProps) {
         </button>
       )}
       {text.length > MAX_DRAWN && (
-        <button type="button" class="lnk" onClick={() => keepFile(new Blob([text], { type: 'text/plain' }), `${title.toLowerCase()}.txt`)}>
+        <button
+          type="button"
+          class="lnk"
+          onClick={() => keepFile(new Blob([text], { type: 'text/plain' }), `${title.toLowerCase()}.txt`)}
+        >
           Download all
         </button>
       )}

@@ -8,6 +8,7 @@ import {
   costs,
   explainRun,
   findRun,
+  gateReasonOf,
   listApprovalsOf,
   listRuns,
   listSessions,
@@ -21,7 +22,6 @@ import {
   readSaidOf,
   readShapes,
   readWaiting,
-  reasonOf,
   runMetrics,
   type TaxReport,
   type ToolRow,
@@ -150,7 +150,7 @@ async function run({ db, isKnown }: ApiSources, _query: URLSearchParams, id = ''
   const spans = await readRunSpans(db, row);
   const texts = await readSaid(db, row.id, spans);
   const explanation = explainRun(spans, approvals);
-  const reasons = Object.fromEntries(spans.map(({ reason }) => [reason, reasonOf(reason)]));
+  const reasons = Object.fromEntries(spans.map(({ reason }) => [reason, gateReasonOf(reason)]));
   return {
     run: row,
     spans: withMeanings(spans).map(withoutNulls),
