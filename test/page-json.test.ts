@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { jsonParts } from '../src/ui/server/json-parts.ts';
+import { jsonParts } from '../src/ui/server/send.ts';
 
 const written = async (answer: object) => {
   const parts: string[] = [];

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { migrate, openDatabase, refreshRollups } from '../src/postgres/index.ts';
 import type { RunSpan } from '../src/runs/index.ts';
 import { answerApi } from '../src/ui/server/api.ts';
-import { jsonParts } from '../src/ui/server/json-parts.ts';
+import { jsonParts } from '../src/ui/server/send.ts';
 import { insertLongRun, LONG_RUN_ID } from './support/day-of-rows.ts';
 import { assertFree } from './support/loop-hold.ts';
 import { tempDir } from './support/temp-dir.ts';

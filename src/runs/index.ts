@@ -3,6 +3,7 @@
  * the explanation of a run. It imports from `execution` and the rooms below it; the page is for browsers and bundles it too,
  * so a module here does nothing when it is loaded.
  */
+export { isPartOfCall, isStop } from './calls.ts';
 export {
   type ComparedCall,
   type ComparedFigure,
@@ -11,11 +12,9 @@ export {
   decisionOf,
   definitionsOf,
   explainRun,
-  isPartOfCall,
-  isStop,
+  gateReasonOf,
   isWait,
   personOf,
-  reasonOf,
   type SentencePart,
   sentenceText,
   toolCalls,

@@ -1,3 +1,4 @@
+import { isGate, isPartOfCall, isSide, pairCalls } from '../calls.ts';
 import type { SpanStatus } from '../status.ts';
 import type { RunSpan, WaitingRow } from '../store/index.ts';
 
@@ -98,27 +99,9 @@ function mending(calls: readonly RunCall[]): (call: RunCall) => boolean {
   return (call) => (lastOk.get(keyOf(call) ?? '') ?? Number.NEGATIVE_INFINITY) >= call.span.endMs;
 }
 
-/**
- * The tool calls of a run, in order. A call that both sides recorded, or a gate or a framework around the client, is the
- * innermost client span; one that a gate refused has the gate's span alone.
- */
+/** The tool calls of a run, in order. */
 export function toolCalls(spans: readonly RunSpan[]): RunCall[] {
-  const byId = new Map(spans.map((span) => [span.id, span]));
-  const outer = new Set<RunSpan>();
-  const inner = new Set<RunSpan>();
-  const gates = new Map<RunSpan, RunSpan>();
-  for (const span of spans) {
-    const parent = span.parentId === null ? undefined : byId.get(span.parentId);
-    if (!isSide(span) || parent === undefined || !isSide(parent) || parent.tool !== span.tool) continue;
-    if (span.kind === 'server') inner.add(span);
-    else {
-      outer.add(parent);
-      if (isGate(parent) && parent.status !== 'ok' && parent.status !== 'failed') gates.set(span, parent);
-    }
-  }
-  return spans
-    .filter((span) => isSide(span) && !outer.has(span) && !inner.has(span))
-    .map((span) => callOf(span, gates.get(span)));
+  return pairCalls(spans).map(({ span, gate }) => callOf(span, gate));
 }
 
 function callOf(span: RunSpan, { status, reason } = span): RunCall {
@@ -133,31 +116,12 @@ function otherStops(spans: readonly RunSpan[], calls: readonly RunCall[]): RunCa
     .map((span) => callOf(span));
 }
 
-/** Whether a span is one side of a call, or the gate in front of one that it stopped. */
-function isSide(span: RunSpan): boolean {
-  return isPartOfCall(span) || isStop(span);
-}
-
 /** Name of the span in which a gate waits. */
 const APPROVAL_WAIT = 'approval_wait';
 
 /** Whether a span is a wait for a person. */
 export function isWait({ name, decision }: RunSpan): boolean {
   return name === APPROVAL_WAIT || decision === 'require_approval';
-}
-
-/** Whether a span is that of a gate that stopped a call, which has no other span then. */
-export function isStop(span: RunSpan): boolean {
-  return isGate(span) && span.isBlocked;
-}
-
-function isGate({ decision, tool }: RunSpan): boolean {
-  return decision !== null && tool !== null;
-}
-
-/** Whether a span is a tool call, or one side of it. */
-export function isPartOfCall(span: RunSpan): boolean {
-  return span.method === 'tools/call' || span.operation === 'execute_tool';
 }
 
 function hasContradiction({ findings }: RunSpan): boolean {

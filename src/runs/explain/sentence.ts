@@ -102,7 +102,7 @@ export function personOf(decidedBy: string): string {
 }
 
 /** A reason of the gate in words, for a sentence about the call: `no rule allows it`. */
-export function reasonOf(reason: string | null): string | null {
+export function gateReasonOf(reason: string | null): string | null {
   const known = reason !== null && Object.hasOwn(REASONS, reason) ? REASONS[reason as ReasonCode] : undefined;
   if (known === undefined) return reason;
   const text = known.meaning.replace(/this (?:exact )?call/u, 'it');
@@ -135,7 +135,7 @@ function calls({ calls: all, failed, mended, denied, withheld, held, approvals }
     if (first === undefined) continue;
     parts.push({ text: ', ' }, { text: `${stopped.length} ${word}`, tone: 'bad', span: first.span.id });
     const rejected = approvals.find((one) => one.status === 'rejected' && isRequestOf(one, first.span));
-    const why = rejected === undefined ? reasonOf(first.reason) : decisionOf(rejected);
+    const why = rejected === undefined ? gateReasonOf(first.reason) : decisionOf(rejected);
     parts.push({ text: ` (${shown(first, why)}${more(stopped)})` });
   }
   const troubles = [failed, mended, denied, withheld, held];

@@ -16,7 +16,8 @@ export {
 } from './spans.ts';
 export { answerSql } from './sql.ts';
 export { contextTax, type TaxedTool, type TaxQuery, type TaxReport } from './tax.ts';
-export { COST_DIMENSIONS, type CostRow, costs, type ToolRow, toolHealth } from './tools.ts';
+export { type ToolRow, toolHealth } from './tool-health.ts';
+export { COST_DIMENSIONS, type CostRow, costs } from './tools.ts';
 export {
   listApprovalsOf,
   listWaiting,

@@ -187,9 +187,8 @@ export async function primaryOf(db: Queryable, id: string): Promise<string | und
   return rows[0]?.id as string | undefined;
 }
 
-/** Parts of a run that are drawn in a list, at most, of one run and of all. */
+/** Parts of a run that are drawn in a list, at most: what went wrong, then what began first. */
 const MAX_PARTS = 60;
-const MAX_PARTS_OF_ALL = 10_000;
 
 /** A part of the shape of a run: when, in milliseconds since 1970, and what it was. */
 export interface ShapePart {
@@ -206,20 +205,21 @@ export async function readShapes(
   if (ids.length === 0) return {};
   const rows = await ask(
     db,
-    `SELECT replace(trace_id::text, '-', '') AS id, (extract(epoch FROM start_time) * 1000)::float8 AS "startMs",
-      (extract(epoch FROM end_time) * 1000)::float8 AS "endMs",
-      CASE ${SPAN_STATUS} WHEN 'held' THEN 'held' WHEN 'ok' THEN
-        CASE WHEN cost_source IS NOT NULL OR prompt_tokens IS NOT NULL THEN 'model' ELSE 'tool' END ELSE 'failed' END AS kind
-    FROM mcp_traces WHERE trace_id = ANY ($1::text[]::uuid[]) AND (cost_source IS NOT NULL OR prompt_tokens IS NOT NULL
-      OR method = 'tools/call' OR operation = 'execute_tool' OR policy_decision IS NOT NULL)
-    ORDER BY start_time LIMIT ${MAX_PARTS_OF_ALL}`,
+    `SELECT parts.* FROM unnest($1::text[]) AS wanted (id), LATERAL (
+      SELECT wanted.id, (extract(epoch FROM start_time) * 1000)::float8 AS "startMs",
+        (extract(epoch FROM end_time) * 1000)::float8 AS "endMs",
+        CASE ${SPAN_STATUS} WHEN 'held' THEN 'held' WHEN 'ok' THEN
+          CASE WHEN cost_source IS NOT NULL OR prompt_tokens IS NOT NULL THEN 'model' ELSE 'tool' END ELSE 'failed' END AS kind
+      FROM mcp_traces WHERE trace_id = wanted.id::uuid AND (cost_source IS NOT NULL OR prompt_tokens IS NOT NULL
+        OR method = 'tools/call' OR operation = 'execute_tool' OR policy_decision IS NOT NULL)
+      ORDER BY ${SPAN_STATUS} = 'ok', start_time LIMIT ${MAX_PARTS}
+    ) AS parts`,
     [ids],
   );
   const shapes: Record<string, ShapePart[]> = {};
   for (const { id, ...part } of rows) {
     shapes[String(id)] ??= [];
-    const parts = shapes[String(id)] as ShapePart[];
-    if (parts.length < MAX_PARTS || part.kind === 'failed') parts.push(part as unknown as ShapePart);
+    shapes[String(id)]?.push(part as unknown as ShapePart);
   }
   return shapes;
 }

@@ -7,59 +7,6 @@ export interface TimeRange {
   readonly untilMs: number;
 }
 
-/** Figures of one tool of one server. */
-export interface ToolRow {
-  /** The name the server gives itself; empty where it is not known. */
-  readonly server: string;
-  readonly tool: string;
-  readonly calls: number;
-  readonly errors: number;
-  readonly denied: number;
-  readonly p50Ms: number | null;
-  readonly p95Ms: number | null;
-  readonly p99Ms: number | null;
-  readonly maxMs: number;
-  /** Calls by client; the name is empty where it is not known. */
-  readonly clients: readonly { readonly client: string; readonly calls: number }[];
-}
-
-const BUCKETS = 17;
-
-/** Buckets of durations added up, place by place: a tenth of the work of `mcp_traces_sum_buckets`. */
-function summed(column: string): string {
-  const sums = Array.from({ length: BUCKETS }, (_, i) => `coalesce(sum(${column}[${i + 1}]), 0)`);
-  return `ARRAY[${sums.join(', ')}]::bigint[]`;
-}
-
-/** Tools by server, those with the most calls first. A call that both sides recorded counts once. */
-export async function toolHealth(db: Queryable, range: TimeRange): Promise<readonly ToolRow[]> {
-  const rows = await ask(
-    db,
-    `WITH sides AS (
-      SELECT server_name, tool_name, span_kind, client_name, sum(spans) AS calls, sum(errors) AS errors,
-        sum(gate_blocked) AS denied, max(duration_ms_max) AS max_ms, ${summed('duration_buckets')} AS buckets
-      FROM mcp_tools_hourly WHERE hour >= date_trunc('hour', $1::timestamptz) AND hour < $2::timestamptz AND tool_name <> ''
-      GROUP BY server_name, tool_name, span_kind, client_name
-    ), kinds AS (
-      SELECT server_name, tool_name, span_kind, sum(calls) AS calls, sum(errors) AS errors, sum(denied) AS denied,
-        max(max_ms) AS max_ms, ${summed('buckets')} AS buckets,
-        json_agg(json_build_object('client', client_name, 'calls', calls) ORDER BY calls DESC) AS clients
-      FROM sides GROUP BY server_name, tool_name, span_kind
-    ), chosen AS (
-      -- A gate or a framework around a call is another span of it.
-      SELECT DISTINCT ON (server_name, tool_name) * FROM kinds WHERE span_kind <> 'internal'
-        OR NOT EXISTS (SELECT 1 FROM kinds k WHERE k.tool_name = kinds.tool_name AND k.span_kind <> 'internal')
-      ORDER BY server_name, tool_name, calls DESC, span_kind
-    )
-    SELECT server_name AS server, tool_name AS tool, calls::float8 AS calls, errors::float8 AS errors,
-      denied::float8 AS denied, max_ms AS "maxMs", mcp_traces_percentile(buckets, 0.5) AS "p50Ms",
-      mcp_traces_percentile(buckets, 0.95) AS "p95Ms", mcp_traces_percentile(buckets, 0.99) AS "p99Ms", clients
-    FROM chosen ORDER BY calls DESC, server_name, tool_name LIMIT 1000`,
-    rangeValues(range),
-  );
-  return rows as unknown as readonly ToolRow[];
-}
-
 /** What costs are grouped by. */
 export const COST_DIMENSIONS = ['model', 'tool', 'user', 'service'] as const;
 export type CostDimension = (typeof COST_DIMENSIONS)[number];
@@ -94,7 +41,7 @@ const COST_SOURCES: Readonly<
 
 const DAYS_BY_THE_HOUR = 3;
 
-const IN_RANGE = `hour >= date_trunc('hour', $1::timestamptz) AND hour < $2::timestamptz`;
+export const IN_RANGE = `hour >= date_trunc('hour', $1::timestamptz) AND hour < $2::timestamptz`;
 
 /** What model calls cost, over time. @throws the database's errors. */
 export async function costs(db: Queryable, by: CostDimension, range: TimeRange): Promise<readonly CostRow[]> {
@@ -135,6 +82,6 @@ function costsByTool(time: string): string {
     ORDER BY 2, 1 LIMIT 5000`;
 }
 
-function rangeValues({ sinceMs, untilMs }: TimeRange): string[] {
+export function rangeValues({ sinceMs, untilMs }: TimeRange): string[] {
   return [new Date(sinceMs).toISOString(), new Date(untilMs).toISOString()];
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { isLivePaused, watch } from './live.ts';
 import type { ApiError } from './parts.tsx';
-import { ask, type Fetched, load, sessionHeaders } from './session.tsx';
+import { askServer, type Fetched, loadAnswer, sessionHeaders } from './session.tsx';
 
 /** An answer of the server: the last good one stays while the next is on its way. */
 export interface Question<T> {
@@ -78,7 +78,7 @@ class Feed {
     const began = performance.now();
     try {
       this.#fetched = await Promise.all(
-        this.#addresses.map((address, i) => load(address, this.#fetched[i], this.#abort.signal)),
+        this.#addresses.map((address, i) => loadAnswer(address, this.#fetched[i], this.#abort.signal)),
       );
       this.#failures = 0;
       const data = this.#fetched.map(({ body }) => body);
@@ -165,7 +165,7 @@ export function useNewRuns(paused: boolean): number | undefined {
 
 /** Sends something to be done. @throws ApiError why it is not. */
 export async function post<T>(address: string, body: object): Promise<T> {
-  const { body: answer } = await ask(address, {
+  const { body: answer } = await askServer(address, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),

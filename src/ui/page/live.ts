@@ -1,12 +1,12 @@
 import { useEffect, useState } from 'preact/hooks';
-import { load, sessionOver } from './session.tsx';
+import { loadAnswer, sessionOver } from './session.tsx';
 
 /** A server that says nothing for so long is gone; it says that it lives twice a second. */
 const SILENCE_MS = 2500;
 const AGAIN_MS = 2000;
 
 /** What the page knows of its server and of the database behind it. */
-export interface Connection {
+export interface PageConnection {
   /** Which of them does not answer. */
   readonly lost: 'server' | 'database' | undefined;
   /** What the server says of its database. */
@@ -17,7 +17,7 @@ export interface Connection {
 
 type Watcher = (what: 'changed' | 'connection') => void;
 
-let connection: Connection = { lost: undefined, why: '', asOfMs: Date.now() };
+let connection: PageConnection = { lost: undefined, why: '', asOfMs: Date.now() };
 let isPaused = false;
 let heardMs = Date.now();
 let events: EventSource | undefined;
@@ -35,7 +35,7 @@ function tell(what: 'changed' | 'connection'): void {
   for (const watcher of watchers) watcher(what);
 }
 
-function setConnection(lost: Connection['lost'], why = ''): void {
+function setConnection(lost: PageConnection['lost'], why = ''): void {
   if (lost === connection.lost && why === connection.why) {
     if (lost === undefined) connection = { ...connection, asOfMs: Date.now() };
     return;
@@ -76,13 +76,13 @@ function listen(): void {
     // Refused, and not tried again by the browser: the server may have been started anew.
     if (source.readyState !== EventSource.CLOSED || events !== source) return;
     source.close();
-    void load('/api/session').then(undefined, sessionOver);
+    void loadAnswer('/api/session').then(undefined, sessionOver);
     setTimeout(listen, AGAIN_MS);
   });
 }
 
 /** The connection as it is, for those who draw it. */
-export function useConnection(): Connection {
+export function useConnection(): PageConnection {
   const [seen, setSeen] = useState(connection);
   useEffect(() => {
     setSeen(connection);

@@ -6,7 +6,7 @@ import { Cost } from './cost.tsx';
 import { useNewRuns } from './data.ts';
 import { Help } from './help.tsx';
 import { useKeys } from './keys.ts';
-import { type Connection, setPaused, startLive, useConnection } from './live.ts';
+import { type PageConnection, setPaused, startLive, useConnection } from './live.ts';
 import { Palette } from './palette.tsx';
 import { Icon, type IconName, Time } from './parts.tsx';
 import { link, type Route, useRoute } from './route.ts';
@@ -140,13 +140,13 @@ function App() {
 
 const LOST = { server: 'Server lost', database: 'Database lost' } as const;
 
-function liveIcon({ lost }: Connection, isPaused: boolean) {
+function liveIcon({ lost }: PageConnection, isPaused: boolean) {
   if (lost !== undefined) return <Icon name="failed" />;
   return isPaused ? <Icon name="pause" class="" /> : <span class="dot" />;
 }
 
 /** Says that nothing below is new, and of when it is. */
-function Lost({ connection: { lost, why, asOfMs } }: { connection: Connection }) {
+function Lost({ connection: { lost, why, asOfMs } }: { connection: PageConnection }) {
   if (lost === undefined) return null;
   return (
     <p class="lostbar" role="alert">

@@ -11,7 +11,7 @@ import {
 import { readFindings, toneOf } from './answer.tsx';
 import { sortOf } from './calls.ts';
 import { Name } from './conversation.tsx';
-import { useData } from './data.ts';
+import { keepFile, useData } from './data.ts';
 import { Decided } from './held.tsx';
 import { rpcMessagesOf } from './messages.ts';
 import { Count, Duration, Icon, Tag, Usd } from './parts.tsx';
@@ -253,20 +253,16 @@ function Text({ title, text, total, isBad, showAll }: TextProps) {
         </button>
       )}
       {text.length > MAX_DRAWN && (
-        <button type="button" class="lnk" onClick={() => download(text, `${title.toLowerCase()}.txt`)}>
+        <button
+          type="button"
+          class="lnk"
+          onClick={() => keepFile(new Blob([text], { type: 'text/plain' }), `${title.toLowerCase()}.txt`)}
+        >
           Download all
         </button>
       )}
     </section>
   );
-}
-
-function download(text: string, name: string): void {
-  const anchor = document.createElement('a');
-  anchor.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
-  anchor.download = name;
-  anchor.click();
-  setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000);
 }
 
 /** Characters of one field that are shown. */

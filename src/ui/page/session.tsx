@@ -44,16 +44,16 @@ export interface Fetched {
 }
 
 /** Loads what an address gives; what is there already is kept if it has not changed. @throws ApiError why it cannot. */
-export function load(address: string, known?: Fetched, signal?: AbortSignal): Promise<Fetched> {
+export function loadAnswer(address: string, known?: Fetched, signal?: AbortSignal): Promise<Fetched> {
   const mark = known?.mark;
-  return ask(address, {
+  return askServer(address, {
     ...(signal !== undefined && { signal }),
     ...(mark != null && { headers: { 'if-none-match': mark } }),
   }).then((answer) => (answer.body === undefined && known !== undefined ? known : answer));
 }
 
 /** Asks the server. @throws ApiError why there is no answer. */
-export async function ask(address: string, init: RequestInit): Promise<Fetched> {
+export async function askServer(address: string, init: RequestInit): Promise<Fetched> {
   let response: Response;
   try {
     // The browser would keep what people said on its disk.

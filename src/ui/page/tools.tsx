@@ -9,13 +9,15 @@ import {
 import { ChangedTools } from './changed.tsx';
 import { useData } from './data.ts';
 import { Count, Duration, Empty, Trouble, Usd } from './parts.tsx';
-import { here, type Route, rangeOf, rowsOf } from './route.ts';
+import { here, type Route, rangeOf, replaceRoute, rowsOf } from './route.ts';
 import { RangeSelect } from './runs.tsx';
 import { SqlButton } from './sql.tsx';
 import { ToolsByClient } from './tools-by-client.tsx';
 
 /** Share of failed calls from which a rate is marked. */
 const HIGH_RATE = 0.05;
+/** Fewer calls say nothing of a tool. */
+const MIN_CALLS = 10;
 
 /** Tools: which is slow, failing or unused. */
 export function Tools({ route }: { route: Route }) {
@@ -51,13 +53,13 @@ export function Tools({ route }: { route: Route }) {
           ))}
         </fieldset>
         <RangeSelect route={route} />
-        <SqlButton sources={[{ title: 'Tools, from the hourly roll-up', address }]} />
+        <SqlButton sources={[{ title: 'Tools', address }]} />
       </div>
       {data === undefined && error === undefined && <p class="foot">Loading</p>}
       {error !== undefined && <Trouble error={error} retry={retry} asOfMs={data && asOfMs} />}
       {data !== undefined && tools.length === 0 && (
         <Empty title="No tool was called in this range">
-          <p>Tools appear here within a quarter of a minute after their first call.</p>
+          <p>Tools appear here with their first call.</p>
         </Empty>
       )}
       <ChangedTools changed={data?.changed ?? []} />
@@ -89,9 +91,11 @@ function Sentence({ tools, tax, route }: SentenceProps) {
   const calls = tools.reduce((sum, tool) => sum + tool.calls, 0);
   const errors = tools.reduce((sum, tool) => sum + tool.errors, 0);
   const worst = tools
-    .filter(({ errors: n }) => n > 0)
+    .filter(({ errors: n, calls: of }) => n > 0 && of >= MIN_CALLS)
     .sort((a, b) => b.errors / b.calls - a.errors / a.calls)[0];
-  const slowest = [...tools].sort((a, b) => (b.p95Ms ?? 0) - (a.p95Ms ?? 0))[0];
+  const slowest = tools
+    .filter(({ calls: n }) => n >= MIN_CALLS)
+    .sort((a, b) => (b.p95Ms ?? 0) - (a.p95Ms ?? 0))[0];
   return (
     <>
       <b>{formatCount(calls)} calls</b> of {tools.length} {tools.length === 1 ? 'tool' : 'tools'},{' '}
@@ -126,6 +130,40 @@ function Sentence({ tools, tax, route }: SentenceProps) {
 
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 
+/** How p95 differs from the range before: 0.1 is a tenth more. */
+const changeOf = ({ p95Ms, p95BeforeMs }: ToolRow): number | null =>
+  p95Ms === null || p95BeforeMs === null || p95BeforeMs <= 0 ? null : p95Ms / p95BeforeMs - 1;
+
+/** What rows are sorted by, the largest first, under these heads. */
+const SORTS = [
+  { name: 'Calls', title: 'Calls that were made', of: (tool: ToolRow) => tool.calls },
+  { name: 'Failed', title: 'Calls that failed', of: (tool: ToolRow) => tool.errors },
+  { name: 'Rate', title: 'Share that failed', of: (tool: ToolRow) => tool.errors / Math.max(1, tool.calls) },
+  { name: 'p50', title: 'Half of the calls took at most this', of: (tool: ToolRow) => tool.p50Ms ?? -1 },
+  { name: 'p95', title: '95 of 100 calls took at most this', of: (tool: ToolRow) => tool.p95Ms ?? -1 },
+  {
+    name: 'Change',
+    title: 'p95 against the range of the same length before, where both have ten calls',
+    of: (tool: ToolRow) => changeOf(tool) ?? -2,
+  },
+  { name: 'p99', title: '99 of 100 calls took at most this', of: (tool: ToolRow) => tool.p99Ms ?? -1 },
+] as const;
+
+/** Changes that are no noise. */
+const MARKED_CHANGE = 0.2;
+
+function Change({ tool }: { tool: ToolRow }) {
+  const change = changeOf(tool);
+  if (change === null) return <span class="dim">–</span>;
+  const sign = change > 0 ? '+' : change < 0 ? '−' : '';
+  return (
+    <span class={change > MARKED_CHANGE ? 'neg' : 'dim'}>
+      {sign}
+      {Math.round(Math.abs(change) * 100)} %
+    </span>
+  );
+}
+
 interface ByServerProps {
   readonly tools: readonly ToolRow[];
   readonly taxed: readonly TaxedTool[];
@@ -134,19 +172,31 @@ interface ByServerProps {
 
 function ByServer({ tools, taxed, route }: ByServerProps) {
   const hasTax = taxed.length > 0;
-  const servers = [...new Set([...tools, ...taxed].map(({ server }) => server))];
+  const sort = SORTS.find(({ name }) => name === route.query.get('sort')) ?? SORTS[0];
+  const sorted = [...tools].sort((a, b) => sort.of(b) - sort.of(a));
+  const servers = [...new Set([...sorted, ...taxed].map(({ server }) => server))];
   const most = Math.max(...tools.map(({ p99Ms, p95Ms }) => p99Ms ?? p95Ms ?? 1), 10);
   return (
     <table class="tbl tools">
       <thead>
         <tr>
           <th>Tool</th>
-          <th class="num">Calls</th>
-          <th class="num">Failed</th>
-          <th class="num">Rate</th>
-          <th class="num">p50</th>
-          <th class="num">p95</th>
-          <th class="num">p99</th>
+          {SORTS.map(({ name, title }) => (
+            <th
+              key={name}
+              class="num"
+              title={title}
+              aria-sort={name === sort.name ? 'descending' : undefined}
+            >
+              <button
+                type="button"
+                class="th"
+                onClick={() => replaceRoute(here(route, { sort: name === SORTS[0].name ? '' : name }))}
+              >
+                {name}
+              </button>
+            </th>
+          ))}
           <th class="cw">p50 to p99, log</th>
           <th class="num">Denied</th>
           {hasTax && (
@@ -160,13 +210,13 @@ function ByServer({ tools, taxed, route }: ByServerProps) {
         </tr>
       </thead>
       {servers.map((server) => {
-        const own = tools.filter((tool) => tool.server === server);
+        const own = sorted.filter((tool) => tool.server === server);
         const offered = taxed.filter((tool) => tool.server === server);
         const calls = own.reduce((sum, tool) => sum + tool.calls, 0);
         return (
           <tbody key={server}>
             <tr class="grp">
-              <td colSpan={hasTax ? 11 : 9}>
+              <td colSpan={hasTax ? 12 : 10}>
                 <div class="gh over">
                   <b class="mono">{server === '' ? 'server not known' : server}</b>
                   <span class="sub">{server === '' ? '' : 'self-reported name'}</span>
@@ -205,7 +255,7 @@ function NeverCalled({ tools }: { tools: readonly TaxedTool[] }) {
   const tokens = tools.reduce((sum, tool) => sum + tool.tokens, 0);
   return (
     <tr class="unused">
-      <td class="tn" colSpan={9} title={names.slice(0, 100).join(', ')}>
+      <td class="tn" colSpan={10} title={names.slice(0, 100).join(', ')}>
         <div class="sub over">
           {tools.length} offered and never called:{' '}
           <span class="mono">{names.slice(0, MAX_NAMES).join(', ')}</span>
@@ -252,6 +302,9 @@ function ToolLine({ tool, most, hasTax, tax, route }: ToolLineProps) {
       <td class={rate > HIGH_RATE ? tone : 'num dim'}>{tool.errors === 0 ? '' : percent(rate)}</td>
       <td class="num">{ms(tool.p50Ms)}</td>
       <td class="num">{ms(tool.p95Ms)}</td>
+      <td class="num">
+        <Change tool={tool} />
+      </td>
       <td class="num">{ms(tool.p99Ms)}</td>
       <td class="cw">
         <svg class="rng" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">

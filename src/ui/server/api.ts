@@ -8,6 +8,7 @@ import {
   costs,
   explainRun,
   findRun,
+  gateReasonOf,
   listApprovalsOf,
   listRuns,
   listSessions,
@@ -21,8 +22,9 @@ import {
   readSaidOf,
   readShapes,
   readWaiting,
-  reasonOf,
   runMetrics,
+  type TaxReport,
+  type ToolRow,
   toolHealth,
   toolRow,
   withoutNulls,
@@ -126,7 +128,21 @@ async function metrics({ db }: ApiSources, query: URLSearchParams): Answer {
 async function tools({ db }: ApiSources, query: URLSearchParams): Answer {
   const range = rangeOf(query);
   const [health, tax] = [await toolHealth(db, range), await contextTax(db, range)];
-  return { tools: health, tax, changed: await changedTools(db, range) };
+  return { tools: health, tax: withServers(tax, health), changed: await changedTools(db, range) };
+}
+
+/** Definitions whose sender did not say whose they are, under the one server that the tool was called on. */
+function withServers(tax: TaxReport, tools: readonly ToolRow[]): TaxReport {
+  const serverOf = (tool: string) => {
+    const servers = new Set(
+      tools.flatMap((row) => (row.tool === tool && row.server !== '' ? [row.server] : [])),
+    );
+    return servers.size === 1 ? [...servers][0] : undefined;
+  };
+  return {
+    ...tax,
+    tools: tax.tools.map((row) => (row.server === '' ? { ...row, server: serverOf(row.tool) ?? '' } : row)),
+  };
 }
 
 async function run({ db, isKnown }: ApiSources, _query: URLSearchParams, id = ''): Answer {
@@ -138,7 +154,7 @@ async function run({ db, isKnown }: ApiSources, _query: URLSearchParams, id = ''
   const spans = await readRunSpans(db, row);
   const texts = await readSaid(db, row.id, spans);
   const explanation = explainRun(spans, approvals);
-  const reasons = Object.fromEntries(spans.map(({ reason }) => [reason, reasonOf(reason)]));
+  const reasons = Object.fromEntries(spans.map(({ reason }) => [reason, gateReasonOf(reason)]));
   return {
     run: row,
     spans: withMeanings(spans).map(withoutNulls),

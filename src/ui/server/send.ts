@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createGzip, gzip } from 'node:zlib';
-import { jsonParts } from './json-parts.ts';
+import { sliced } from '../../base/index.ts';
 
 const JSON_HEADERS = {
   'content-type': 'application/json; charset=utf-8',
@@ -97,4 +97,32 @@ export function sendText(response: ServerResponse, status: number, message: stri
 export function takesGzip({ headers }: IncomingMessage): boolean {
   const accepted = headers['accept-encoding'];
   return typeof accepted === 'string' && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|\s|$))/iu.test(accepted);
+}
+
+/** Elements of a list that are written at once. */
+const PART = 100;
+
+/**
+ * An answer as JSON, in parts: the lists of a long run, which are its only large members, are written piece by piece, so
+ * that other requests get their turn.
+ */
+export async function* jsonParts(answer: object): AsyncGenerator<string> {
+  const turn = sliced();
+  let before = '{';
+  for (const [name, value] of Object.entries(answer)) {
+    if (value === undefined) continue;
+    yield `${before}${JSON.stringify(name)}:`;
+    before = ',';
+    if (!Array.isArray(value) || value.length <= PART) {
+      yield JSON.stringify(value);
+      continue;
+    }
+    for (let i = 0; i < value.length; i += PART) {
+      const part = JSON.stringify(value.slice(i, i + PART)).slice(1, -1);
+      yield `${i === 0 ? '[' : ','}${part}`;
+      await turn();
+    }
+    yield ']';
+  }
+  yield before === '{' ? '{}' : '}';
 }
