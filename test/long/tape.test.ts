@@ -122,6 +122,12 @@ test('a server over HTTP replays from another address, and no secret is in a gol
     for (const secret of SECRETS) assert.ok(!text.includes(secret), secret);
 });
 
+test('requests through node:http replay alike, three at once', async () => {
+  const golden = await recordAndReplay([join(FIXTURES, 'http.mjs')], {}, 2);
+  assert.equal((await readGolden(golden)).provider_responses.length, 3);
+  assert.ok(!readFileSync(golden, 'utf8').includes(SECRETS[2] as string));
+});
+
 const DEPARTURES: readonly (readonly [what: string, change: Partial<Plan>, named: RegExp])[] = [
   ['prompt', { prompt: 'You are rude.' }, /provider_responses\[0\]\.request\.body\.messages\[0\]\.content/],
   ['definition', { describe: 'Else' }, /request\.body\.tools\[0\]\.function\.description: expected "Adds"/],

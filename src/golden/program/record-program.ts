@@ -10,7 +10,7 @@ import { say } from './say.ts';
 import { installSeams, type NodeRequest, type Seams, type SpawnedCommand } from './seams.ts';
 import { ServerNames, ServerTap } from './server-tap.ts';
 import { decoded, tapProcess, tapRequest } from './taps.ts';
-import { isModelAddress, isModelRequest, isOpening, Lines, rpcLine, rpcMessages } from './traffic.ts';
+import { isModelRequest, isOpening, Lines, rpcLine, rpcMessages } from './traffic.ts';
 
 /** As for runs of `mcpGhost`. */
 const EXPIRY_DAYS = 180;
@@ -78,7 +78,6 @@ class ProgramRecorder implements Seams {
       // It is awaited later, and may have failed before.
       answer.catch(() => {});
       const text = copy.text();
-      if (isModelAddress(url)) return await this.#model.pass(copy, text, answer);
       return await this.#passed(copy, url, text, answer);
     };
   }

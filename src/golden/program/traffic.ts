@@ -27,12 +27,16 @@ export function isModelAddress(url: URL): boolean {
   );
 }
 
-/** Whether a request is one to a model, on whatever host: it is sent to a model API, or its body has the form of one. */
+/**
+ * Whether a request is one to a model, on whatever host: it is sent to a model API with something to work on, or its body
+ * has the form of such a request. Another service may have a path of the same name, as `/messages`.
+ */
 export function isModelRequest(method: string, url: URL, body: unknown): boolean {
   if (HOSTS.has(url.host)) return true;
   if (method !== 'POST') return false;
-  if (isModelAddress(url)) return true;
-  return isObject(body) && typeof body.model === 'string' && INPUTS.some((name) => name in body);
+  if (PATHS.some((path) => path.test(url.pathname))) return true;
+  const hasInput = isObject(body) && INPUTS.some((name) => name in body);
+  return hasInput && (typeof body.model === 'string' || apiOfPath(url.pathname) !== undefined);
 }
 
 /** A JSON-RPC message of MCP, as a client or a server sends it. */
