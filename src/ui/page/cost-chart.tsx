@@ -3,7 +3,7 @@ import { Usd } from './parts.tsx';
 
 /** Series drawn apart; the rest is one. */
 export const MAX_SERIES = 5;
-export const OTHERS = '\u0000others';
+const OTHERS = '\u0000others';
 
 export interface Total extends Omit<CostRow, 'timeMs'> {
   readonly parts: ReadonlyMap<number, number>;

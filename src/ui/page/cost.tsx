@@ -1,5 +1,5 @@
 import { type CostRow, filterValue, formatCount } from '../../runs/index.ts';
-import { Chart, MAX_SERIES, OTHERS, type Total } from './cost-chart.tsx';
+import { Chart, MAX_SERIES, type Total } from './cost-chart.tsx';
 import { useData } from './data.ts';
 import { Count, Empty, Trouble, Usd } from './parts.tsx';
 import { here, type Route, rangeOf, rowsOf } from './route.ts';
