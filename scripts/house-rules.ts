@@ -79,6 +79,7 @@ export function findBreaches(root: string, known: readonly string[] = []): strin
     ...files.flatMap(checkDoors),
     ...files.flatMap(checkOutput),
     ...files.flatMap(checkAttributeNames),
+    ...files.flatMap(checkVerbs),
     ...checkCycles(files),
     ...checkNames(files),
   ];
@@ -197,6 +198,18 @@ function checkAttributeNames({ path, text }: SourceFile): string[] {
   const [found] = CONVENTIONAL_NAME.exec(text) ?? [];
   if (found === undefined || NAMING.some((place) => path.startsWith(place))) return [];
   return [`${path} spells ${found}: use the constant of base/semconv.ts`];
+}
+
+/** Keywords of JSON Schema and of options, and what is public. */
+const NOUNS: readonly string[] = ['allOf', 'anyOf', 'oneOf', 'gateOf', 'pathOf', 'priceOf'];
+
+/** `readUsage` and `toUsage` say what `usageOf` leaves open: whether it is looked up, parsed or computed. */
+function checkVerbs({ path, text }: SourceFile): string[] {
+  const found = text.matchAll(/\b(?:function\*? |const )(\w+Of)(?:\(|<| = (?:async )?(?:\(|\w+ =>))/g);
+  return [...found]
+    .map(([, name = '']) => name)
+    .filter((name) => !NOUNS.includes(name))
+    .map((name) => `${path}: begin the name of '${name}' with a verb`);
 }
 
 /** The folders around a file, outermost first: `a/b/c.ts` is in `a` and `a/b`. */

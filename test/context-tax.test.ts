@@ -11,7 +11,7 @@ import {
   parseRequest,
   readOfferedTools,
 } from '../src/interaction/index.ts';
-import { plainRequestOf } from '../src/interaction/plain-request.ts';
+import { findPlainRequest } from '../src/interaction/plain-request.ts';
 import { ContextTax } from '../src/processor/context-tax.ts';
 import { ObservatorySpanProcessor } from '../src/processor/index.ts';
 import { definitionText, estimateTokens } from '../src/signals/index.ts';
@@ -106,7 +106,7 @@ describe('recorded calls', needsData('cassettes'), () => {
       if (offered.some(({ definition }) => definition === undefined)) return [];
       const messages = body.messages ?? body.input ?? body.contents;
       const isPlain = holdsTextAlone(messages) && body.previous_response_id === undefined;
-      const plainRequest = isPlain ? plainRequestOf(parseRequest(body)) : undefined;
+      const plainRequest = isPlain ? findPlainRequest(parseRequest(body)) : undefined;
       const model = row.model ?? '';
       const provider = PROVIDERS[row.provider] ?? row.provider;
       return [{ id: row.id, tools: body.tools, model, provider, usage: { inputTokens }, plainRequest }];

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { runCli } from '../src/cli/run-cli.ts';
-import { effectivenessOf, playGolden, readGolden, writeGolden } from '../src/golden/index.ts';
+import { computeEffectiveness, playGolden, readGolden, writeGolden } from '../src/golden/index.ts';
 import { CASSETTES, hasCassettes } from './support/recordings.ts';
 import { ScriptedProvider } from './support/scripted-provider.ts';
 import { longTest } from './support/size.ts';
@@ -126,8 +126,8 @@ test('golden list --mutate counts the changed runs that each golden catches', as
     assert.ok(effectiveness.caught > 0, file);
   }
   const strict = await readGolden(join(LIBRARY, 'openai/happy_path_customer_lookup.json'));
-  assert.deepEqual(effectivenessOf(strict).missed, ['it takes an hour more']);
-  const loose = effectivenessOf({
+  assert.deepEqual(computeEffectiveness(strict).missed, ['it takes an hour more']);
+  const loose = computeEffectiveness({
     ...strict,
     comparison: { final_answer: { check: 'any' }, matchers: {}, bounds: {} },
   });

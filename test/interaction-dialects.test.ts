@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SpanKind } from '@opentelemetry/api';
-import { attributeNamesOf } from '../src/base/field-lookup.ts';
+import { listAttributeNames } from '../src/base/field-lookup.ts';
 import { FIELDS } from '../src/base/fields.ts';
 import { type Interaction, interactionKind, readInteraction } from '../src/interaction/index.ts';
 import { CHAT, DIALECT_CASES, MESSAGES, OUTPUT, SYSTEM } from './support/dialect-cases.ts';
@@ -76,7 +76,7 @@ test('adds cached tokens that a reporter left out of the input', () => {
 test('believes the first name of a column that holds a value of its type, whatever the order of the attributes', () => {
   for (const field of FIELDS) {
     if (field.origin !== 'attribute' || !isScalar(field.column)) continue;
-    const names = attributeNamesOf(field);
+    const names = listAttributeNames(field);
     const counts = field.wireType === 'integer';
     const given = names.map((name, rank): [string, unknown] => [name, counts ? 10 + rank : `text ${rank}`]);
     for (const order of [given, given.toReversed()]) {

@@ -10,7 +10,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { z } from 'zod';
 import { McpInstrumentation } from '../src/instrumentation/mcp/index.ts';
-import { targetOf } from '../src/instrumentation/mcp/methods.ts';
+import { toTarget } from '../src/instrumentation/mcp/methods.ts';
 import { errorFacts } from '../src/instrumentation/shared/index.ts';
 import { readInteractions, takeInteraction } from '../src/interaction/index.ts';
 import { SDKS, type Sdk, v1 } from './support/mcp-sdks.ts';
@@ -200,7 +200,7 @@ test('headers and credentials of an HTTP connection stay out', async () => {
 
 test('of a resource in its own address only the media type is kept, and no secret of any address', () => {
   const uriOf = (uri: string, captureContent = false) =>
-    targetOf('resources/read', { uri }, captureContent).resourceUri;
+    toTarget('resources/read', { uri }, captureContent).resourceUri;
   assert.equal(uriOf(`data:text/plain;base64,${SECRET}`), 'data:text/plain,REDACTED');
   assert.equal(uriOf(`DATA:${SECRET}`), 'data:,REDACTED');
   assert.equal(uriOf(`data:,${SECRET}`, true), `data:,${SECRET}`);

@@ -5,10 +5,10 @@ import {
   type Completion,
   type CompletionOptions,
   createProvider,
+  listToolCalls,
   type ModelMessage,
   ProviderError,
   type ProviderOptions,
-  toolCallsOf,
   userText,
   visibleText,
 } from '../src/orchestrator/providers/index.ts';
@@ -168,7 +168,7 @@ test('reasoning goes back with the call it led to, and the result with the id of
   const { play, sent } = answering(first, response([message('2')]));
   const turn = await ask(play, [userText('add')]);
   assert.equal(turn.finishReason, 'tool_calls');
-  const [call] = toolCallsOf(turn.message);
+  const [call] = listToolCalls(turn.message);
   assert.ok(call);
   const content = [
     { type: 'text', text: 'sum: 2' },
@@ -243,7 +243,7 @@ test('a whole answer and its stream read the same: text, reasoning, calls, usage
       ['First.', 'Then.'],
     );
     assert.deepEqual(
-      toolCallsOf(message).map(({ id, arguments: args }) => [id, args]),
+      listToolCalls(message).map(({ id, arguments: args }) => [id, args]),
       [
         ['call_1', { a: 1 }],
         ['call_2', { a: 1 }],

@@ -17,8 +17,8 @@ import { ModelCalls } from '../src/orchestrator/model-calls.ts';
 import { selectTools } from '../src/orchestrator/offered-tools.ts';
 import {
   type Completion,
+  listToolCalls,
   type ModelMessage,
-  toolCallsOf,
   userText,
 } from '../src/orchestrator/providers/index.ts';
 import { ResultCap } from '../src/orchestrator/result-cap.ts';
@@ -404,7 +404,7 @@ test('calls of a run have ids of their own, and the one that the output limit cu
   const calls = new ModelCalls();
   const call = (id: string) => ({ type: 'tool_call', id, name: 't', arguments: { a: 1 } }) as const;
   const settle = (finishReason: 'length' | 'tool_calls', ...parts: Completion['message']['parts']) =>
-    toolCallsOf(calls.settle({ message: { role: 'assistant', parts }, finishReason }));
+    listToolCalls(calls.settle({ message: { role: 'assistant', parts }, finishReason }));
   assert.deepEqual(settle('tool_calls', call('c'), call('c')), [call('c'), call('c_2')]);
   assert.deepEqual(settle('length', call('d'), call('c')), [call('d'), { ...call('c_3'), isCut: true }]);
   assert.deepEqual(settle('length', call('e'), { type: 'text', text: 'and so' }), [call('e')]);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { parse } from 'yaml';
-import { attributeOf, FIELDS } from '../src/base/fields.ts';
+import { FIELDS, toAttribute } from '../src/base/fields.ts';
 import { isKept } from '../src/processor/kept-attributes.ts';
 import { DIALECT_CASES } from './support/dialect-cases.ts';
 import {
@@ -261,7 +261,7 @@ describe('the list of names that may pass', () => {
   test('has every attribute column of mcp_traces', () => {
     for (const { column, origin } of FIELDS) {
       if (origin !== 'attribute') continue;
-      assert.ok(allowed.has(attributeOf(column)), column);
+      assert.ok(allowed.has(toAttribute(column)), column);
     }
   });
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
-import { attributeNamesOf, fieldOf } from '../src/base/field-lookup.ts';
+import { listAttributeNames, toField } from '../src/base/field-lookup.ts';
 import type { FieldDefinition } from '../src/base/fields.ts';
 import { instrument, ObservatorySpanProcessor } from '../src/index.ts';
 import { startOtlpReceiver } from './support/otlp-receiver.ts';
@@ -57,10 +57,10 @@ for (const [format, Exporter, contentType] of formats) {
     ] as const;
     const fields = record.fields as Readonly<Record<string, unknown>>;
     for (const column of computed) {
-      const field: FieldDefinition = fieldOf(column);
+      const field: FieldDefinition = toField(column);
       const camel = column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
       assert.notEqual(attributes[`observatory.${column}`], undefined, column);
-      assert.deepEqual(attributes[attributeNamesOf(field)[0] as string], fields[camel], column);
+      assert.deepEqual(attributes[listAttributeNames(field)[0] as string], fields[camel], column);
     }
   });
 }

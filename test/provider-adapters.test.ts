@@ -6,12 +6,12 @@ import { test } from 'node:test';
 import { ObservatoryError } from '../src/base/errors.ts';
 import {
   createProvider,
+  listToolCalls,
   type ModelMessage,
   type ModelTool,
   type Provider,
   ProviderError,
   registerProvider,
-  toolCallsOf,
   userText,
   visibleText,
 } from '../src/orchestrator/providers/index.ts';
@@ -67,7 +67,7 @@ for (const { name, model } of PROVIDERS) {
     const ask = (stream: boolean) => provider.createCompletion([userText('add')], TOOLS, { stream });
     const [plain, streamed] = [await ask(false), await ask(true)];
     assert.deepEqual(
-      toolCallsOf(streamed.message).map((call) => [call.name, call.arguments]),
+      listToolCalls(streamed.message).map((call) => [call.name, call.arguments]),
       [
         ['add', { a: 1, deep: { list: [1, 'ü'] } }],
         ['add', {}],
@@ -82,7 +82,7 @@ for (const { name, model } of PROVIDERS) {
     assert.equal(visibleText(plain.message.parts), visibleText(streamed.message.parts));
     assert.deepEqual(plain.usage, streamed.usage);
     assert.equal(plain.finishReason, streamed.finishReason);
-    const ids = (completion: typeof plain) => toolCallsOf(completion.message).map((call) => call.name);
+    const ids = (completion: typeof plain) => listToolCalls(completion.message).map((call) => call.name);
     assert.deepEqual(ids(plain), ids(streamed));
   });
 
@@ -95,7 +95,7 @@ for (const { name, model } of PROVIDERS) {
     const provider = await connect(server, name, model);
     const messages: ModelMessage[] = [{ role: 'system', text: 'be brief' }, userText('go')];
     const first = await provider.createCompletion(messages, TOOLS);
-    const [one, two] = toolCallsOf(first.message);
+    const [one, two] = listToolCalls(first.message);
     assert.ok(one && two);
     const answer = (call: typeof one, text: string, isError: boolean) =>
       ({
@@ -190,7 +190,7 @@ for (const { name, model } of PROVIDERS) {
     ]);
     const provider = await connect(server, name, model);
     const { message } = await provider.createCompletion([userText('go')], TOOLS);
-    const calls = toolCallsOf(message);
+    const calls = listToolCalls(message);
     assert.deepEqual(
       calls.map((call) => call.arguments),
       [{}, {}],
@@ -341,7 +341,7 @@ test('whatever is cut from a conversation, every call has one result right after
     const kept = messages.filter(() => random(5) > 0);
     const paired = pairCallsWithResults(kept);
     for (const [index, message] of paired.entries()) {
-      const calls = message.role === 'assistant' ? toolCallsOf(message) : [];
+      const calls = message.role === 'assistant' ? listToolCalls(message) : [];
       const next = paired[index + 1];
       const answers = next?.role === 'tool' ? next.parts.map((part) => part.id) : [];
       if (message.role === 'assistant')

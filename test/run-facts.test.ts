@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { SpanKind } from '@opentelemetry/api';
 import { openDatabase, PostgresSpanExporter, refreshRuns } from '../src/postgres/index.ts';
-import { factsOf } from '../src/runs/explain/facts.ts';
+import { toFacts } from '../src/runs/explain/facts.ts';
 import { listRuns, type RunRow, readRunSpans } from '../src/runs/index.ts';
 import { exportSpans } from './support/export.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
@@ -61,7 +61,7 @@ describe('facts of a run', { skip: noPostgres() }, () => {
 
   test('the row of a run and the facts of its spans agree', async () => {
     for (const run of runs) {
-      const facts = factsOf(await readRunSpans(db, run));
+      const facts = toFacts(await readRunSpans(db, run));
       const cost = facts.modelCalls.some(({ costUsd }) => costUsd !== null) ? facts.costUsd : null;
       const ofSpans = {
         toolCalls: facts.calls.length,

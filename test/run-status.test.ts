@@ -11,7 +11,7 @@ import { MIGRATIONS, migrationScript } from '../src/postgres/migrations.ts';
 import {
   explainRun,
   findRun,
-  listApprovalsOf,
+  listApprovals,
   listRuns,
   listWaiting,
   type RunStatus,
@@ -161,7 +161,7 @@ describe('the status of a run', { skip: noPostgres() }, () => {
       const marks = tree.split('\n').flatMap((text) => / ms {2}(\w+)$/.exec(text)?.[1] ?? []);
       const ended = spans.filter((word) => word !== 'ok' && word !== 'running');
       assert.deepEqual([...new Set(marks)].sort(), ended.sort());
-      const said = sentenceText(explainRun(await readRunSpans(db, row), await listApprovalsOf(db, row)));
+      const said = sentenceText(explainRun(await readRunSpans(db, row), await listApprovals(db, row)));
       assert.match(said, sentence);
       assert.equal(shown.explanation, said);
       assert.ok((await ask('show_run', { run: id })).includes(said));
@@ -214,7 +214,7 @@ describe('the status of a run', { skip: noPostgres() }, () => {
     const told = async (of: GatedRuns, name: string) => {
       await refreshRuns(db);
       const row = (await findRun(db, of[name] ?? '')) ?? assert.fail();
-      const [spans, approvals] = [await readRunSpans(db, row), await listApprovalsOf(db, row)];
+      const [spans, approvals] = [await readRunSpans(db, row), await listApprovals(db, row)];
       const said = await readSaid(db, row.id, spans);
       return { row, sentence: sentenceText(explainRun(spans, approvals)), approvals, said };
     };

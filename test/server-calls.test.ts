@@ -4,7 +4,12 @@ import { test } from 'node:test';
 import { context, propagation, trace } from '@opentelemetry/api';
 import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { ObservatoryError } from '../src/base/errors.ts';
-import { connectServers, reasonOf, type ServerPool, type ToolCallOutcome } from '../src/mcp-client/index.ts';
+import {
+  connectServers,
+  readReason,
+  type ServerPool,
+  type ToolCallOutcome,
+} from '../src/mcp-client/index.ts';
 import { tryGhost } from './support/ghost.ts';
 import { collectListenerWarnings } from './support/listener-warnings.ts';
 import { longTest } from './support/size.ts';
@@ -278,5 +283,5 @@ test('a server inherits OTEL settings and the active trace, and none of the secr
 
 test('a reason that a server gives is cut to size', () => {
   const error = new Error('x'.repeat(1_000_000), { cause: new Error('y'.repeat(1_000_000)) });
-  assert.ok(reasonOf(error).length < 17_000);
+  assert.ok(readReason(error).length < 17_000);
 });

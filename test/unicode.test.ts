@@ -4,13 +4,13 @@ import { answerHash } from '../src/signals/index.ts';
 import {
   CASE_IGNORABLE,
   CASED,
-  classOf,
   DIGIT,
   decodeAt,
   digitValue,
   encodeAt,
   SPACE,
   simpleLowerCase,
+  toClass,
   UPPER,
   WORD,
 } from '../src/signals/unicode.ts';
@@ -32,7 +32,7 @@ test('the pinned classes are those of Unicode 14, and the engine knows them all'
   let strangers = 0;
   for (let code = 0; code < 0x110000; code += 1) {
     if (code >= 0xd800 && code < 0xe000) continue;
-    const kind = classOf(code);
+    const kind = toClass(code);
     if (kind === 0) continue;
     const character = String.fromCodePoint(code);
     if ((kind & WORD) !== 0) {
@@ -59,7 +59,7 @@ test('the pinned classes are those of Unicode 14, and the engine knows them all'
 
 test('white space is that of Python, without U+180E, U+200B and U+FEFF', () => {
   const spaces = [];
-  for (let code = 0; code < 0x110000; code += 1) if ((classOf(code) & SPACE) !== 0) spaces.push(code);
+  for (let code = 0; code < 0x110000; code += 1) if ((toClass(code) & SPACE) !== 0) spaces.push(code);
   const javascript = spaces.filter((code) => /\s/.test(String.fromCodePoint(code)));
   assert.deepEqual(
     spaces.filter((code) => !javascript.includes(code)),

@@ -32,7 +32,7 @@ export function approvalParts(request: ApprovalRequest): readonly string[] {
  * Whether a stored content shows the call that its approval is for. Computed from what is shown, apart from the database.
  * @param content text of the column.
  */
-export function isApprovalOf(content: unknown, fingerprint: unknown): boolean {
+export function isApproval(content: unknown, fingerprint: unknown): boolean {
   const parsed = typeof content === 'string' ? parseContainer(content) : undefined;
   if (!isObject(parsed) || !isObject(parsed.approval)) return false;
   const { approval } = parsed;

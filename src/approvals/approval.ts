@@ -45,12 +45,12 @@ const DEFINITION_SECONDS = 2_592_000;
 /** What a policy says about approvals. */
 export function approvalLimits(document: ApprovalDocument = {}): ApprovalLimits {
   const { expires_seconds, scopes = ['session', 'definition'] } = document;
-  const msOf = (scope: ApprovalScope, seconds: number) =>
+  const formatMs = (scope: ApprovalScope, seconds: number) =>
     scopes.includes(scope) ? seconds * 1_000 : undefined;
   return {
     usableMs: expires_seconds === undefined ? APPROVAL_MS : expires_seconds * 1_000,
-    sessionMs: msOf('session', document.session_seconds ?? SESSION_SECONDS),
-    definitionMs: msOf('definition', document.definition_seconds ?? DEFINITION_SECONDS),
+    sessionMs: formatMs('session', document.session_seconds ?? SESSION_SECONDS),
+    definitionMs: formatMs('definition', document.definition_seconds ?? DEFINITION_SECONDS),
   };
 }
 
@@ -94,12 +94,12 @@ export interface ApprovalQueue {
 export const APPROVAL_MS = 300_000;
 
 /** SHA-256 of what an approval covers, hex. */
-export function fingerprintOf(binding: ApprovalBinding): string {
+export function computeFingerprint(binding: ApprovalBinding): string {
   return fingerprint(binding).toString('hex');
 }
 
 /** SHA-256 of whose calls of which tool it is about, whatever its definition, hex. */
-export function subjectOf({ caller, server, tool }: ApprovalBinding): string {
+export function toSubject({ caller, server, tool }: ApprovalBinding): string {
   return createHash('sha256')
     .update(JSON.stringify([caller, server, tool]))
     .digest('hex');

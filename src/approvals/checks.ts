@@ -51,7 +51,7 @@ export function checkLimit(limit: number, largest: number): number {
 }
 
 /** @throws ObservatoryError `INVALID_INPUT` for a value that is not JSON, or too large. */
-export function jsonOf(what: string, value: unknown): string {
+export function toJson(what: string, value: unknown): string {
   let text: string | undefined;
   let cause: unknown;
   try {

@@ -14,10 +14,10 @@ export {
   Approvals,
   approvalLimits,
   cleanPreview,
-  fingerprintOf,
-  subjectOf,
+  computeFingerprint,
+  toSubject,
 } from './approval.ts';
-export { isApprovalOf } from './approval-parts.ts';
+export { isApproval } from './approval-parts.ts';
 export { decideNow } from './decide-now.ts';
 export { PostgresReviewQueue } from './postgres-queue.ts';
 export { STANDS_UNTIL } from './sql.ts';

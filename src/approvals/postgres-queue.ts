@@ -20,8 +20,8 @@ import {
   type ApprovalRequest,
   type ApprovalScope,
 } from './approval.ts';
-import { APPROVAL_REASON, approvalParts, isApprovalOf } from './approval-parts.ts';
-import { checkDate, checkId, checkLimit, checkMs, checkName, checkStatus, jsonOf } from './checks.ts';
+import { APPROVAL_REASON, approvalParts, isApproval } from './approval-parts.ts';
+import { checkDate, checkId, checkLimit, checkMs, checkName, checkStatus, toJson } from './checks.ts';
 import { ReviewDatabase } from './review-database.ts';
 import {
   anotherCall,
@@ -116,7 +116,7 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
   async submit(review: ReviewSubmission): Promise<string> {
     const id = randomUUID();
     const expiresInMs = checkMs('expiresInMs', review.expiresInMs, this.#expiresInMs);
-    const values = submittedValues(id, review, jsonOf('content', review.content));
+    const values = submittedValues(id, review, toJson('content', review.content));
     await this.#db.query(SUBMIT, [...SUBMITTED_COLUMNS.map((column) => values[column]), String(expiresInMs)]);
     return id;
   }
@@ -165,7 +165,7 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
     } = {},
   ): Promise<ReviewInFull> {
     const { note, scope = 'once' } = decision;
-    const response = decision.response === undefined ? null : jsonOf('response', decision.response);
+    const response = decision.response === undefined ? null : toJson('response', decision.response);
     await this.checkApproval(claim.id, scope);
     return this.#decide(claim, 'approved', note, response, scope === 'once' ? null : scope);
   }
@@ -191,7 +191,7 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
   async checkApproval(id: string, scope: ApprovalScope = 'once'): Promise<void> {
     const [found] = await this.#db.query(APPROVED_OF, [checkId(id)]);
     if (found === undefined) throw reviewNotFound(id);
-    if (found.reason === APPROVAL_REASON && !isApprovalOf(found.content, found.fingerprint)) {
+    if (found.reason === APPROVAL_REASON && !isApproval(found.content, found.fingerprint)) {
       throw anotherCall(id);
     }
     if (scope === 'once' || found[scope] === true) return;
@@ -215,7 +215,7 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
   ): Promise<void> {
     const uuid = checkId(id);
     const by = checkName('by', decision.by);
-    const content = jsonOf('content', review.content);
+    const content = toJson('content', review.content);
     const status = decision.how === 'approve' ? 'approved' : 'rejected';
     const traceId = traceIdToUuid(review.traceId ?? '') ?? null;
     const values = [uuid, status, plain(review.toolName), traceId, content, by, plain(decision.note)];

@@ -42,8 +42,8 @@ export function toApprovalAnswer(row: Row): ApprovalAnswer {
   return {
     id: String(row.id),
     state: state === 'approved' || state === 'rejected' ? state : 'waiting',
-    decidedBy: textOf(row.person) ?? null,
-    note: textOf(row.remark) ?? null,
+    decidedBy: readText(row.person) ?? null,
+    note: readText(row.remark) ?? null,
     scope: row.reach === 'session' || row.reach === 'definition' ? row.reach : 'once',
   };
 }
@@ -62,11 +62,11 @@ export function toReview(row: Row): Review {
   return {
     ...camelKeys(columns),
     id: String(review_id),
-    hallucinationRisk: numberOf(hallucination_risk_score),
-    confidence: numberOf(row.confidence),
+    hallucinationRisk: readNumber(hallucination_risk_score),
+    confidence: readNumber(row.confidence),
     token: Number(claim_token),
-    traceId: uuidToTraceId(textOf(trace_id) ?? '') ?? null,
-    spanId: uuidToSpanId(textOf(span_id) ?? '') ?? null,
+    traceId: uuidToTraceId(readText(trace_id) ?? '') ?? null,
+    spanId: uuidToSpanId(readText(span_id) ?? '') ?? null,
   } as Review;
 }
 
@@ -81,9 +81,9 @@ export function toClaimedReview(row: Row): ClaimedReview {
 export function toOutcome(row: Row): ReviewOutcome {
   return {
     status: row.status as ReviewStatus,
-    decidedBy: textOf(row.decided_by),
-    decidedAt: textOf(row.decided_at),
-    note: textOf(row.note),
+    decidedBy: readText(row.decided_by),
+    decidedAt: readText(row.decided_at),
+    note: readText(row.note),
     response: jsonValue(row.response),
   };
 }
@@ -98,11 +98,11 @@ export function numberText(value: number | undefined): string | null {
   return value === undefined || !Number.isFinite(value) ? null : String(value);
 }
 
-function textOf(value: unknown): string | null {
+function readText(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-function numberOf(value: unknown): number | null {
+function readNumber(value: unknown): number | null {
   return value === null || value === undefined ? null : Number(value);
 }
 

@@ -7,14 +7,14 @@ import { APPROVAL_PARTS } from './approval-parts.ts';
 import type { ReviewStatus } from './types.ts';
 
 const ISO = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
-const timeOf = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', ${ISO}) AS ${column}`;
+const toTime = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', ${ISO}) AS ${column}`;
 const OPEN = `status IN ('pending', 'claimed')`;
 
 /** Everything but the content. An overdue review is shown as expired even before it is marked. */
 const SUMMARY = [
   'review_id::text AS review_id',
   `CASE WHEN ${OPEN} AND expires_at <= now() THEN 'expired' ELSE status END AS status`,
-  ...['created_at', 'expires_at', 'claimed_at', 'lease_expires_at', 'decided_at'].map(timeOf),
+  ...['created_at', 'expires_at', 'claimed_at', 'lease_expires_at', 'decided_at'].map(toTime),
   'trace_id::text AS trace_id',
   'span_id::text AS span_id',
   'fallback_reason, tool_name, service, model, risk_tier, prompt_template_id, session_id',
@@ -98,7 +98,7 @@ export const EXPIRE = 'SELECT mcp_reviews_expire() AS expired';
 export const GET = `SELECT ${FULL} FROM mcp_reviews WHERE review_id = $1::text::uuid`;
 
 /** An array of ids. */
-export const OUTCOMES = `SELECT review_id::text AS review_id, status, decided_by, ${timeOf('decided_at')}, note,
+export const OUTCOMES = `SELECT review_id::text AS review_id, status, decided_by, ${toTime('decided_at')}, note,
     response::text AS response
   FROM mcp_reviews_outcomes($1::text::uuid[])`;
 
@@ -122,12 +122,12 @@ export const PRUNE = `WITH gone AS (
 
 /** Tool or null, number of rows. */
 export function listStatement(status: ReviewStatus | undefined): string {
-  return `SELECT ${SUMMARY} FROM mcp_reviews WHERE ${status === undefined ? 'true' : conditionOf(status)}
+  return `SELECT ${SUMMARY} FROM mcp_reviews WHERE ${status === undefined ? 'true' : toCondition(status)}
     AND ($1::text IS NULL OR tool_name = $1::text) ORDER BY created_at DESC, review_id LIMIT $2::text::integer`;
 }
 
 /** Written for the indexes. */
-function conditionOf(status: ReviewStatus): string {
+function toCondition(status: ReviewStatus): string {
   if (status === 'expired') return `(status = 'expired' OR (${OPEN} AND expires_at <= now()))`;
   const stored = `status = '${status}'`;
   return status === 'pending' || status === 'claimed' ? `${stored} AND expires_at > now()` : stored;

@@ -37,10 +37,10 @@ export async function openBucketStore(
     list,
     pathOf,
     put: async (path, file, mayReplace) => {
-      const expected = await digestOf(duck, path);
+      const expected = await computeDigest(duck, path);
       if ((await list()).includes(file)) {
         // Left by an attempt whose answer was lost.
-        if ((await digestOf(duck, pathOf(file))) === expected) return;
+        if ((await computeDigest(duck, pathOf(file))) === expected) return;
         await mayReplace();
       }
       const failure = await duck
@@ -52,7 +52,7 @@ export async function openBucketStore(
           (error: unknown) => withRemedy(error),
         );
       // Also after a failure: the upload may have succeeded and only its answer been lost.
-      const stored = await digestOf(duck, pathOf(file)).catch((error: unknown) => {
+      const stored = await computeDigest(duck, pathOf(file)).catch((error: unknown) => {
         throw failure ?? error;
       });
       if (stored === expected) return;
@@ -71,7 +71,7 @@ export async function openBucketStore(
 const MAX_FILES = 100_000;
 
 /** A digest of a file's rows that does not depend on their order. */
-async function digestOf(duck: DuckDb, path: string): Promise<string> {
+async function computeDigest(duck: DuckDb, path: string): Promise<string> {
   const { rows } = await duck.read(
     `SELECT count(*)::VARCHAR, bit_xor(hash(t))::VARCHAR, sum(hash(t)::HUGEINT)::VARCHAR
      FROM read_parquet(${literal(path)}, hive_partitioning = false) AS t`,

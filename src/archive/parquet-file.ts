@@ -33,9 +33,9 @@ export async function writeParquet(
      TO ${literal(target)} (FORMAT parquet, COMPRESSION zstd)`,
   );
   return {
-    written: await countOf(duck, `read_parquet(${literal(target)})`),
+    written: await toCount(duck, `read_parquet(${literal(target)})`),
     repeated:
-      others.length === 0 ? 0 : await countOf(duck, 'coming SEMI JOIN repeated USING (trace_id, span_id)'),
+      others.length === 0 ? 0 : await toCount(duck, 'coming SEMI JOIN repeated USING (trace_id, span_id)'),
   };
 }
 
@@ -44,7 +44,7 @@ export function countMissing(duck: DuckDb, file: string, other: string): Promise
   const [old, now] = [file, other].map(
     (path) => `(SELECT trace_id, span_id FROM read_parquet(${literal(path)}))`,
   );
-  return countOf(
+  return toCount(
     duck,
     `(SELECT * FROM ${old} ANTI JOIN ${now} USING (trace_id, span_id)) ANTI JOIN repeated USING (trace_id, span_id)`,
   );
@@ -58,7 +58,7 @@ async function findRepeated(duck: DuckDb, csv: CsvFile, others: readonly Archive
   await duck.run(
     `CREATE OR REPLACE TEMP TABLE coming AS SELECT ${trace}, ${span}, start_time FROM ${readCsv(csv)}`,
   );
-  const days = await daysOf(duck);
+  const days = await findDays(duck);
   for (const { path } of others.filter(({ name }) => days !== undefined && mayHaveDays(name, days))) {
     await duck.run(
       `INSERT INTO repeated SELECT ${trace}, ${span} FROM read_parquet(${literal(path)})
@@ -68,20 +68,20 @@ async function findRepeated(duck: DuckDb, csv: CsvFile, others: readonly Archive
 }
 
 /** The days of the new rows, and the days around them. */
-async function daysOf(duck: DuckDb): Promise<DayRange | undefined> {
+async function findDays(duck: DuckDb): Promise<DayRange | undefined> {
   const { rows } = await duck.read(
     'SELECT epoch_ms(min(start_time))::DOUBLE, epoch_ms(max(start_time))::DOUBLE FROM coming',
     1,
   );
   const [first, last] = rows[0] ?? [];
   if (typeof first !== 'number' || typeof last !== 'number') return undefined;
-  return { from: dayOf(first - DAY_MS), to: dayOf(last + DAY_MS) };
+  return { from: formatDay(first - DAY_MS), to: formatDay(last + DAY_MS) };
 }
 
-function dayOf(time: number): string {
+function formatDay(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-async function countOf(duck: DuckDb, from: string): Promise<number> {
+async function toCount(duck: DuckDb, from: string): Promise<number> {
   return Number((await duck.read(`SELECT count(*)::DOUBLE FROM ${from}`, 1)).rows[0]?.[0]);
 }

@@ -19,7 +19,7 @@ const MAX_PREFIX = 512;
 
 /** @throws ObservatoryError `INVALID_OPTION`; its message repeats nothing that may be a secret. */
 export function parseS3Address(address: string, env: NodeJS.ProcessEnv): S3Address {
-  const url = urlOf(address);
+  const url = findUrl(address);
   if (url?.protocol !== 's3:' || url.hash !== '') throw unusable('a URL like s3://bucket/prefix');
   if (url.username !== '' || url.password !== '') {
     throw unusable('without credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE');
@@ -29,10 +29,10 @@ export function parseS3Address(address: string, env: NodeJS.ProcessEnv): S3Addre
   for (const name of url.searchParams.keys()) {
     if (!SETTINGS.includes(name)) throw unusable(`no other settings than ${SETTINGS.join(', ')}`);
   }
-  const endpoint = endpointOf(url.searchParams.get('endpoint'));
+  const endpoint = findEndpoint(url.searchParams.get('endpoint'));
   return {
     bucket,
-    prefix: prefixOf(url.pathname),
+    prefix: toPrefix(url.pathname),
     endpoint,
     region: url.searchParams.get('region') ?? undefined,
     isPathStyle: isPathStyle(
@@ -49,7 +49,7 @@ function isPathStyle(setting: string | null, hasEndpoint: boolean): boolean {
   throw unusable('path_style to be true or false');
 }
 
-function prefixOf(pathname: string): string {
+function toPrefix(pathname: string): string {
   const segments = decoded(pathname).split('/').slice(1);
   if (segments.at(-1) === '') segments.pop();
   const isUsable = segments.every((one) => SEGMENT.test(one) && one !== '.' && one !== '..');
@@ -66,9 +66,9 @@ function decoded(text: string): string {
   }
 }
 
-function endpointOf(text: string | null): string | undefined {
+function findEndpoint(text: string | null): string | undefined {
   if (text === null) return undefined;
-  const url = urlOf(text);
+  const url = findUrl(text);
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
     throw unusable('endpoint to be a URL like https://host:9000, without credentials');
   }
@@ -76,7 +76,7 @@ function endpointOf(text: string | null): string | undefined {
 }
 
 /** The URL parser's error would repeat the whole text. */
-function urlOf(text: string): URL | undefined {
+function findUrl(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
 

@@ -3,7 +3,7 @@
  * `prompt_hash`. Keys of user data (tool arguments, results, prompts) never pass through here: spans are converted by
  * the table of the field dictionary, documents member by member without a look at the values.
  */
-import { type AttributeColumn, attributeOf, FIELDS, type FieldValues } from './fields.ts';
+import { type AttributeColumn, FIELDS, type FieldValues, toAttribute } from './fields.ts';
 import * as semconv from './semconv.ts';
 
 /** `hallucination_risk_score` -> `hallucinationRiskScore`. */
@@ -48,7 +48,7 @@ const STANDARD_TOKENS: ReadonlyMap<AttributeColumn, string> = new Map([
 export function fromAttributes(attributes: Readonly<Record<string, unknown>>): CamelFieldValues {
   const fields: Record<string, unknown> = {};
   for (const [name, column] of COLUMN_OF_CAMEL) {
-    const value = attributes[attributeOf(column)] ?? attributes[STANDARD_TOKENS.get(column) ?? ''];
+    const value = attributes[toAttribute(column)] ?? attributes[STANDARD_TOKENS.get(column) ?? ''];
     if (value !== undefined) fields[name] = value;
   }
   return fields as CamelFieldValues;

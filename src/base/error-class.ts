@@ -33,7 +33,7 @@ export function errorClass(error: unknown, isNamed = false): string {
   if (typeof error !== 'object' || error === null) return typeof error;
   const isOwn = ObservatoryError.isInstance(error);
   for (let proto = Object.getPrototypeOf(error), depth = 0; proto !== null && depth < 16; depth += 1) {
-    const name = nameOf(proto);
+    const name = findName(proto);
     if (name !== undefined && (isNamed || isOwn || KNOWN.has(name))) return name;
     proto = Object.getPrototypeOf(proto);
   }
@@ -46,7 +46,7 @@ export function isKnownErrorClass(name: unknown): name is string {
 }
 
 /** zod's class is `$ZodError`. */
-function nameOf(proto: object): string | undefined {
+function findName(proto: object): string | undefined {
   const name = (proto as { readonly constructor?: { readonly name?: unknown } }).constructor?.name;
   return typeof name === 'string' ? name.replace(/^[$_]+/, '').slice(0, 64) || undefined : undefined;
 }

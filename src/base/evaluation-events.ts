@@ -43,7 +43,7 @@ export function addEvaluationEvents(span: EventSpan, values: FieldValues, time?:
       [semconv.ATTR_GEN_AI_EVALUATION_NAME]: name,
       [semconv.ATTR_GEN_AI_EVALUATION_SCORE_VALUE]: Number(value),
     };
-    const label = labelOf(name, values);
+    const label = findLabel(name, values);
     if (label !== undefined) attributes[semconv.ATTR_GEN_AI_EVALUATION_SCORE_LABEL] = label;
     if (name === 'verifier' && values.verifier_reason) {
       attributes[semconv.ATTR_GEN_AI_EVALUATION_EXPLANATION] = values.verifier_reason;
@@ -62,7 +62,7 @@ function hasScore(values: FieldValues): boolean {
   return false;
 }
 
-function labelOf(name: EvaluationName, values: FieldValues): string | undefined {
+function findLabel(name: EvaluationName, values: FieldValues): string | undefined {
   if (name === 'hallucination_risk') return values.hallucination_risk_level;
   if (name === 'evidence_risk') return values.evidence_risk_level;
   if (name !== 'tool_claim_mismatch') return undefined;

@@ -10,7 +10,7 @@ export function isWithin(field: FieldDefinition, value: string | number | boolea
 }
 
 /** Looks a field up by its column. */
-export function fieldOf(column: Column): FieldDefinition {
+export function toField(column: Column): FieldDefinition {
   const field = FIELDS_BY_COLUMN.get(column);
   if (field === undefined) throw new RangeError(`No field has the column '${column}'`);
   return field;
@@ -22,7 +22,7 @@ const FIELDS_BY_COLUMN: ReadonlyMap<string, FieldDefinition> = new Map(FIELDS.ma
  * Span attribute names that hold a column's value, in reading order. A span may override a resource column, because one
  * process can record calls of several services.
  */
-export function attributeNamesOf(field: FieldDefinition): readonly string[] {
+export function listAttributeNames(field: FieldDefinition): readonly string[] {
   switch (field.origin) {
     case 'attribute':
       return [`observatory.${field.column}`, ...field.sources];
@@ -34,6 +34,6 @@ export function attributeNamesOf(field: FieldDefinition): readonly string[] {
 }
 
 /** Resource attribute names that hold a column's value. */
-export function resourceNamesOf(field: FieldDefinition): readonly string[] {
+export function listResourceNames(field: FieldDefinition): readonly string[] {
   return field.origin === 'resource' ? field.sources : [];
 }

@@ -9,7 +9,7 @@
  */
 import * as semconv from './semconv.ts';
 import type { UsageUnit } from './usage-dialect.ts';
-import { usageAttributesOf } from './usage-names.ts';
+import { toUsageAttributes } from './usage-names.ts';
 
 /** SQL types of `mcp_traces`; the JSON form of each is {@link WireType}. */
 export type SqlType = 'uuid' | 'text' | 'integer' | 'double precision' | 'boolean' | 'timestamptz' | 'jsonb';
@@ -52,18 +52,18 @@ const WIRE_OF_SQL = {
 type ScalarSql = keyof typeof WIRE_OF_SQL;
 
 /** Makes fields of one type that are read from attributes: `observatory.<column>` first, then `sources`. */
-function attributesOf<S extends ScalarSql>(sqlType: S) {
+function toAttributes<S extends ScalarSql>(sqlType: S) {
   const wireType = WIRE_OF_SQL[sqlType];
   return <C extends string>(column: C, description: string, sources: readonly string[] = []) =>
     ({ column, sqlType, wireType, origin: 'attribute', sources, notNull: false, description }) as const;
 }
 
-const text = attributesOf('text');
-const integer = attributesOf('integer');
-const real = attributesOf('double precision');
+const text = toAttributes('text');
+const integer = toAttributes('integer');
+const real = toAttributes('double precision');
 /** Under the names that all dialects have for the unit. */
 const tokens = <C extends string>(column: C, unit: UsageUnit, description: string) =>
-  integer(column, description, usageAttributesOf(unit));
+  integer(column, description, toUsageAttributes(unit));
 const id = <C extends string>(column: C, description: string, sources: readonly string[]) =>
   ({ ...text(column, description, sources), form: 'id' }) as const;
 /** A share: 0 to 1. */
@@ -76,8 +76,8 @@ const word = <C extends string, W extends string>(column: C, words: readonly W[]
 
 const LEVELS = ['low', 'medium', 'high'] as const;
 
-const flag = attributesOf('boolean');
-const uuid = attributesOf('uuid');
+const flag = toAttributes('boolean');
+const uuid = toAttributes('uuid');
 
 /** A field that every span has: ids, times, name, status. */
 function intrinsic<C extends string, S extends ScalarSql, N extends boolean>(
@@ -324,7 +324,7 @@ export type FieldValues = {
 export const COLUMNS: readonly Column[] = FIELDS.map((field) => field.column);
 
 /** The attribute this package sets for a column, e.g. `observatory.prompt_hash`. */
-export function attributeOf<C extends AttributeColumn>(column: C): `observatory.${C}` {
+export function toAttribute<C extends AttributeColumn>(column: C): `observatory.${C}` {
   return ATTRIBUTES[column] as `observatory.${C}`;
 }
 

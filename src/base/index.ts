@@ -28,10 +28,9 @@ export {
   wholeNumber,
 } from './errors.ts';
 export { addEvaluationEvents, type EventSpan, evaluationIn, isToldByColumns } from './evaluation-events.ts';
-export { attributeNamesOf, fieldOf, isWithin, resourceNamesOf } from './field-lookup.ts';
+export { isWithin, listAttributeNames, listResourceNames, toField } from './field-lookup.ts';
 export {
   type AttributeColumn,
-  attributeOf,
   COLUMNS,
   type Column,
   FIELDS,
@@ -39,6 +38,7 @@ export {
   type FieldValues,
   type SqlType,
   type TraceRow,
+  toAttribute,
 } from './fields.ts';
 export { whyForeign } from './foreign-folder.ts';
 export { misspelled, nearest, refuseUnknownOptions } from './known-options.ts';

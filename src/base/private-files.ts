@@ -66,7 +66,7 @@ export async function writePrivateFile(path: string, text: string): Promise<void
 /** As {@link writePrivateFile}, for a secret: whatever is at the path is replaced, also a pipe that somebody else reads. */
 export async function replacePrivateFile(path: string, text: string): Promise<void> {
   await makePrivateFolder(dirname(path));
-  const beside = besideOf(path);
+  const beside = findBeside(path);
   try {
     await writeFile(beside, text, FILE);
     await rename(beside, path);
@@ -82,7 +82,7 @@ export function writePrivateFileSync(path: string, text: string): void {
     writeFileSync(path, text);
     return;
   }
-  const beside = besideOf(path);
+  const beside = findBeside(path);
   try {
     writeFileSync(beside, text, FILE);
     renameSync(beside, path);
@@ -98,6 +98,6 @@ function isDevice(path: string): boolean {
   return about !== undefined && !about.isFile() && !about.isDirectory();
 }
 
-function besideOf(path: string): string {
+function findBeside(path: string): string {
   return `${path}.${randomUUID()}.tmp`;
 }

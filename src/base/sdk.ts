@@ -89,7 +89,7 @@ function usable(sdk: Loaded, resources: Loaded, isSdk2: boolean): LoadedSdk {
     ManagedProvider
   >;
   return {
-    createResource: (serviceName) => resourceOf(resources, serviceName),
+    createResource: (serviceName) => toResource(resources, serviceName),
     createProvider: (resource, spanProcessors) => {
       const sampler = isSdk2 ? undefined : samplerIn(sdk, process.env);
       return new Provider({ resource, spanProcessors, ...(sampler === undefined ? {} : { sampler }) });
@@ -98,7 +98,7 @@ function usable(sdk: Loaded, resources: Loaded, isSdk2: boolean): LoadedSdk {
 }
 
 /** Precedence of the service name: code, `OTEL_SERVICE_NAME`, `service.name` in `OTEL_RESOURCE_ATTRIBUTES`. */
-function resourceOf(resources: Loaded, serviceName: string | undefined): unknown {
+function toResource(resources: Loaded, serviceName: string | undefined): unknown {
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } = resources as unknown as {
     defaultResource(): Resource;
     detectResources(config: { detectors: unknown[] }): unknown;

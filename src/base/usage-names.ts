@@ -112,12 +112,12 @@ export const USAGE_OBJECT_ATTRIBUTES: readonly string[] = [
 ];
 
 /** The names of a unit on spans, in order of precedence. */
-export function usageAttributesOf(unit: UsageUnit): readonly string[] {
+export function toUsageAttributes(unit: UsageUnit): readonly string[] {
   return USAGE_DIALECTS.filter(({ on }) => on === 'span').flatMap(({ names }) => splitNames(names[unit]));
 }
 
 /** All names of counts and costs on spans. */
 export const USAGE_ATTRIBUTES: readonly string[] = [
-  ...USAGE_UNITS.flatMap(usageAttributesOf),
+  ...USAGE_UNITS.flatMap(toUsageAttributes),
   ...COST_NAMES.filter(({ on }) => on === 'span').map(({ name }) => name),
 ];

@@ -26,13 +26,13 @@ export function fetchWithinOrigin(send: Fetch): Fetch {
     let request: RequestInit = { ...init, redirect: 'manual' };
     let response = await send(input, request);
     for (let followed = 0; ; followed += 1) {
-      const target = targetOf(response, address);
+      const target = findTarget(response, address);
       if (target === undefined) return response;
       await response.body?.cancel();
       if (target.origin !== address.origin || target.username !== '' || target.password !== '')
         throw refused(
           address,
-          `to ${originOf(target)}, which is another origin; use its address if you trust it`,
+          `to ${toOrigin(target)}, which is another origin; use its address if you trust it`,
         );
       if (followed >= MAX_REDIRECTS) throw refused(address, `more than ${MAX_REDIRECTS} times in a row`);
       if (input instanceof Request || !isRepeatable(request.body))
@@ -44,13 +44,13 @@ export function fetchWithinOrigin(send: Fetch): Fetch {
   };
 }
 
-function targetOf({ status, headers }: Response, address: URL): URL | undefined {
+function findTarget({ status, headers }: Response, address: URL): URL | undefined {
   const location = REDIRECTS.has(status) ? headers.get('location') : null;
   return location !== null && URL.canParse(location, address.href) ? new URL(location, address) : undefined;
 }
 
 /** Schemes such as `file:` have no origin of their own. */
-function originOf(target: URL): string {
+function toOrigin(target: URL): string {
   return target.origin === 'null' ? target.protocol : target.origin;
 }
 

@@ -6,7 +6,7 @@ import {
   type CommandIo,
   DATABASE_FLAGS,
   EXIT_OK,
-  openDatabaseOf,
+  findOpenDatabase,
   print,
   readFlags,
   readSubcommand,
@@ -65,7 +65,7 @@ export const approvalsCommand: Command = {
   run: async (args, io) => {
     const { values, positionals } = readFlags(args, OPTIONS, true);
     const { run, id } = readSubcommand(SUBCOMMANDS, positionals);
-    await using db = await openDatabaseOf(values, io);
+    await using db = await findOpenDatabase(values, io);
     return await run({ db, id, values, io });
   },
 };
@@ -93,7 +93,7 @@ async function show(request: Request): Promise<number> {
 async function decide(request: Request, how: 'approve' | 'reject'): Promise<number> {
   const { db, values } = request;
   const { id } = await read(request, how);
-  const scope = how === 'approve' ? scopeOf(values.for) : undefined;
+  const scope = how === 'approve' ? findScope(values.for) : undefined;
   if (how === 'reject' && values.for !== undefined) throw usageError("'--for' is of approve");
   const queue = new PostgresReviewQueue({ connection: db });
   await decideNow(queue, id, { how, by: namedPerson(values.as), note: values.note, scope });
@@ -131,7 +131,7 @@ async function read({ db, id }: Request, verb: string): Promise<WaitingDetail> {
   return found;
 }
 
-function scopeOf(text: string | undefined): ApprovalScope | undefined {
+function findScope(text: string | undefined): ApprovalScope | undefined {
   const scope = APPROVAL_SCOPES.find((one) => one === (text ?? 'once'));
   if (scope !== undefined) return scope;
   throw usageError(`'--for' is one of ${APPROVAL_SCOPES.join(', ')}, got '${text}'`);

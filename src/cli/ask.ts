@@ -48,7 +48,7 @@ export const askCommand: Command = {
     gate.assertReady();
     using audit = openAuditLog(io.env);
     const result = await answer(options, gate, audit, io);
-    print(io, options.json ? askResultToWire(result) : textOf(result));
+    print(io, options.json ? askResultToWire(result) : toText(result));
     tellBarred(gate, io);
     if (result.auditProblem !== undefined) io.stderr.writeLine(`Not on record: ${result.auditProblem}`);
     return result.type === 'blocked' ? EXIT_FAILED : EXIT_OK;
@@ -114,7 +114,7 @@ function readOptions(args: readonly string[], io: CommandIo) {
   };
 }
 
-function textOf(result: AskResult): string {
+function toText(result: AskResult): string {
   switch (result.type) {
     case 'blocked':
       return printableLine(`blocked by ${result.gate} (${result.reasonCode}): ${result.message}`);

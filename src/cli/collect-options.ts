@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Address, CollectorOptions } from '../collector/index.ts';
 import {
   type CommandIo,
-  databaseUrlOf,
+  findDatabaseUrl,
   numberFlag,
   readFlags,
   sizeFlag,
@@ -29,7 +29,7 @@ export async function readCollectOptions(
   const from = (name: string): string | undefined => env[name]?.trim() || undefined;
   const forward = values.forward ?? from('MCP_OBSERVATORY_FORWARD_URL');
   const options: CollectorOptions = {
-    ...(await databaseOf(values, io)),
+    ...(await toDatabase(values, io)),
     migrate: values['no-migrate'] !== true,
     connections: count('connections', values.connections),
     http: addressOrOff('http', values.http ?? from('MCP_OBSERVATORY_HTTP')),
@@ -38,11 +38,11 @@ export async function readCollectOptions(
     spool: values.spool ?? from('MCP_OBSERVATORY_SPOOL'),
     spoolMaxBytes: sizeFlag('--spool-size', values['spool-size']),
     tokens: await readTokens(values['token-file'], from('MCP_OBSERVATORY_TOKEN')),
-    corsOrigins: listOf(values['cors-origins'] ?? from('MCP_OBSERVATORY_CORS_ORIGINS')),
-    tls: tlsOf(values),
+    corsOrigins: findList(values['cors-origins'] ?? from('MCP_OBSERVATORY_CORS_ORIGINS')),
+    tls: toTls(values),
     insecure: values.insecure,
     captureContent: values['capture-content'],
-    keepAttributes: listOf(values['keep-attributes']),
+    keepAttributes: findList(values['keep-attributes']),
     forward: forward === undefined ? undefined : { url: url('forward', forward) },
     maxBodyBytes: sizeFlag('--max-body', values['max-body']),
     maxSpans: count('max-spans', values['max-spans']),
@@ -91,7 +91,7 @@ const FLAGS = {
 type Values = ReturnType<typeof readFlags<typeof FLAGS>>['values'];
 
 /** A flag goes before the environment, and there ClickHouse, whose variable is for this alone, before Postgres. */
-async function databaseOf(
+async function toDatabase(
   values: Values,
   io: Pick<CommandIo, 'env' | 'stderr'>,
 ): Promise<Pick<CollectorOptions, 'databaseUrl' | 'clickhouseUrl'>> {
@@ -103,7 +103,7 @@ async function databaseOf(
     clickhouse ??
     (postgres === undefined ? io.env.MCP_OBSERVATORY_CLICKHOUSE_URL?.trim() || undefined : undefined);
   if (clickhouseUrl !== undefined) return { clickhouseUrl };
-  const databaseUrl = await databaseUrlOf({ 'database-url': postgres }, io);
+  const databaseUrl = await findDatabaseUrl({ 'database-url': postgres }, io);
   if (databaseUrl !== undefined) return { databaseUrl };
   throw usageError(
     'Expected the database to write to: --database-url or MCP_OBSERVATORY_DATABASE_URL for Postgres, --clickhouse-url or ' +
@@ -112,7 +112,7 @@ async function databaseOf(
   );
 }
 
-function tlsOf(values: Values): CollectorOptions['tls'] {
+function toTls(values: Values): CollectorOptions['tls'] {
   const { 'tls-cert': cert, 'tls-key': key, 'tls-client-ca': clientCa } = values;
   if (cert !== undefined && key !== undefined) return { cert, key, clientCa };
   if (cert === undefined && key === undefined && clientCa === undefined) return undefined;
@@ -158,7 +158,7 @@ function count(flag: string, text: string | undefined): number | undefined {
   return numberFlag(`--${flag}`, text, { from: 1, whole: true });
 }
 
-function listOf(text: string | undefined): string[] | undefined {
+function findList(text: string | undefined): string[] | undefined {
   return text?.split(',').map((item) => item.trim());
 }
 

@@ -1,8 +1,8 @@
 import type { DayRange } from '../archive/index.ts';
 import {
   type CommandIo,
-  databaseUrlOf,
   EXIT_OK,
+  findDatabaseUrl,
   parseDuration,
   print,
   usageError,
@@ -36,7 +36,7 @@ export async function runArchive(values: Values, io: CommandIo): Promise<number>
     throw usageError('archive needs --to, the folder of the archive or s3://bucket/prefix');
   if (olderThan === undefined) throw usageError('archive needs --older-than, for instance --older-than 30d');
   const before = new Date(Date.now() - parseDuration('--older-than', olderThan));
-  const url = await databaseUrlOf(values, io);
+  const url = await findDatabaseUrl(values, io);
   if (url === undefined) {
     throw usageError(
       'archive needs a Postgres server: --database-url; an embedded database is pruned (db prune)',
@@ -83,7 +83,7 @@ export async function runQuery(values: Values, io: CommandIo, sql: string): Prom
   if (archive === undefined)
     throw usageError('query needs --archive, the folder or s3://bucket/prefix that db archive wrote to');
   const range = days === undefined ? undefined : parseDays(days);
-  const url = await databaseUrlOf(values, io);
+  const url = await findDatabaseUrl(values, io);
   const { queryArchive } = await import('../archive/index.ts');
   const { openPool } = await import('../postgres/index.ts');
   const pool = url === undefined ? undefined : await openPool(url);
@@ -100,7 +100,7 @@ export async function runQuery(values: Values, io: CommandIo, sql: string): Prom
     } else {
       const cells = columns.map((title, i) => ({
         title,
-        value: (row: readonly unknown[]) => textOf(row[i]),
+        value: (row: readonly unknown[]) => readText(row[i]),
       }));
       io.stdout.writeLine(formatTable(cells, rows));
     }
@@ -128,7 +128,7 @@ function isDay(text: string): boolean {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }
 
-function textOf(value: unknown): string {
+function readText(value: unknown): string {
   if (value === null || value === undefined) return '-';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

@@ -5,7 +5,7 @@ import {
   type CommandIo,
   EXIT_FAILED,
   EXIT_OK,
-  openDatabaseOf,
+  findOpenDatabase,
   parseDuration,
   print,
   readPrices,
@@ -26,8 +26,8 @@ const TIMEOUT_MS = 20_000;
 
 /** `db check`: what cannot be right in a store. */
 export async function runCheck(values: Values, io: CommandIo): Promise<number> {
-  const since = sinceOf(values);
-  await using db = await openDatabaseOf(values, io);
+  const since = toSince(values);
+  await using db = await findOpenDatabase(values, io);
   const { findings, unanswered } = await checkStore(db, { since, timeoutMs: TIMEOUT_MS });
   const isClean = findings.length === 0 && unanswered.length === 0;
   if (values.json) {
@@ -36,12 +36,12 @@ export async function runCheck(values: Values, io: CommandIo): Promise<number> {
     const from = `${db.name}, from ${since.toISOString()} on`;
     const head = isClean ? `${from}: nothing found that cannot be right` : from;
     const late = unanswered.map((name) => `  ${name}: not answered in time; ask for less with --since`);
-    print(io, [head, ...findings.flatMap(linesOf), ...late].map(printableLine).join('\n'));
+    print(io, [head, ...findings.flatMap(listLines), ...late].map(printableLine).join('\n'));
   }
   return isClean ? EXIT_OK : EXIT_FAILED;
 }
 
-function linesOf({ name, rows, says, detail, tokens, costUsd, todo }: StoreFinding): string[] {
+function listLines({ name, rows, says, detail, tokens, costUsd, todo }: StoreFinding): string[] {
   const which = detail === null ? '' : ` (${detail})`;
   const amount = `${count(tokens)} tokens, ${formatUsd(costUsd)}`;
   return [`  ${name}: ${count(rows)} ${says}${which}; ${amount}`, `    ${todo}`];
@@ -49,10 +49,10 @@ function linesOf({ name, rows, says, detail, tokens, costUsd, todo }: StoreFindi
 
 /** `db reprice`: costs computed again. */
 export async function runReprice(values: Values, io: CommandIo): Promise<number> {
-  const since = sinceOf(values);
+  const since = toSince(values);
   const prices = values.prices === undefined ? undefined : await readPrices(values.prices);
   const isDryRun = values['dry-run'] === true;
-  await using db = await openDatabaseOf(values, io);
+  await using db = await findOpenDatabase(values, io);
   const result = await reprice(db, { since, prices, isDryRun });
   print(
     io,
@@ -88,7 +88,7 @@ function formatReprice(database: string, result: RepriceResult, isDryRun: boolea
   return lines.map(printableLine).join('\n');
 }
 
-function sinceOf({ since = '7d' }: Values): Date {
+function toSince({ since = '7d' }: Values): Date {
   return new Date(Date.now() - parseDuration('--since', since));
 }
 

@@ -15,7 +15,7 @@ import {
   DATABASE_FLAGS,
   EXIT_FAILED,
   EXIT_OK,
-  openDatabaseOf,
+  findOpenDatabase,
   parseDuration,
   print,
   readFlags,
@@ -111,7 +111,7 @@ async function runMigrate(values: Values, io: CommandIo): Promise<number> {
   if (values['clickhouse-url'] !== undefined) return migrateClickHouse(values['clickhouse-url'], values, io);
   if (values.keep !== undefined)
     throw usageError('--keep is for ClickHouse; with Postgres, use db prune or db archive');
-  await using db = await openDatabaseOf(values, io, { create: true });
+  await using db = await findOpenDatabase(values, io, { create: true });
   const { applied, remade, version } = await migrate(db);
   const changes = [
     ...(applied.length === 0 ? [] : [`applied ${applied.join(', ')}`]),
@@ -151,7 +151,7 @@ async function runPrune(values: Values, io: CommandIo): Promise<number> {
   const { 'older-than': olderThan, 'dry-run': isDryRun } = values;
   if (olderThan === undefined) throw usageError('prune needs --older-than, for instance --older-than 30d');
   const before = new Date(Date.now() - parseDuration('--older-than', olderThan));
-  await using db = await openDatabaseOf(values, io);
+  await using db = await findOpenDatabase(values, io);
   const { dropped, kept, deletedRows } = await prune(db, before, isDryRun);
   const deletedReviews = await new PostgresReviewQueue({ connection: db }).prune(before, isDryRun);
   if (values.json) {
@@ -172,7 +172,7 @@ async function runPrune(values: Values, io: CommandIo): Promise<number> {
 }
 
 async function runRollup(values: Values, io: CommandIo): Promise<number> {
-  await using db = await openDatabaseOf(values, io);
+  await using db = await findOpenDatabase(values, io);
   const counted = await refreshRollups(db);
   const what = counted === null ? 'another process is counting' : `${counted} spans counted`;
   print(
@@ -184,7 +184,7 @@ async function runRollup(values: Values, io: CommandIo): Promise<number> {
 
 async function runStatus(values: Values, io: CommandIo): Promise<number> {
   const spool = values.spool === undefined ? undefined : await spoolStatus(values.spool);
-  await using db = await openDatabaseOf(values, io);
+  await using db = await findOpenDatabase(values, io);
   const status = await databaseStatus(db);
   const { name: database, kind } = db;
   const ofSpool = spool === undefined ? {} : { spool: snakeKeys(spool) };

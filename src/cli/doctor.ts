@@ -26,14 +26,14 @@ export const doctorCommand: Command = {
       diagnose({ folder, entry: positionals[0], env: io.env }),
       tryDestinations(io.env),
     ]);
-    const problems = [...found.problems, ...destinations.flatMap(problemOf)];
+    const problems = [...found.problems, ...destinations.flatMap(findProblem)];
     const diagnosis = { ...found, destinations, problems };
     print(io, values.json === true ? diagnosis : render(diagnosis));
     return diagnosis.problems.length === 0 ? EXIT_OK : EXIT_FAILED;
   },
 };
 
-function problemOf({ what, address, problem }: Destination): readonly { code: string; message: string }[] {
+function findProblem({ what, address, problem }: Destination): readonly { code: string; message: string }[] {
   if (problem === null) return [];
   const remedy =
     'Start what should receive them, or set OTEL_EXPORTER_OTLP_ENDPOINT or MCP_OBSERVATORY_DATABASE_URL. ' +

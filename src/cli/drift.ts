@@ -13,8 +13,8 @@ import {
   DATABASE_FLAGS,
   EXIT_FAILED,
   EXIT_OK,
+  findOpenDatabase,
   numberFlag,
-  openDatabaseOf,
   parseDuration,
   print,
   readFlags,
@@ -73,7 +73,7 @@ export const driftCommand: Command = {
       minPrompts: numberFlag('--min-prompts', values['min-prompts']),
       countTemplateChanges: values['count-template-changes'],
     };
-    await using db = await openDatabaseOf(values, io);
+    await using db = await findOpenDatabase(values, io);
     const report = await driftReport(db, query, rule);
     await tellMetrics(report);
     print(io, values.json ? driftJson(db.name, report, rule) : formatDrift(db.name, report));

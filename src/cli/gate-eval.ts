@@ -19,11 +19,11 @@ export async function runGateEval(args: readonly string[], io: CommandIo): Promi
   });
   writePrivateFileSync(values.out, `${JSON.stringify(report, null, 2)}\n`);
   const { cases: _, ...metrics } = report;
-  print(io, values.json === true ? metrics : `${tableOf(report)}\nWritten to ${printableLine(values.out)}`);
+  print(io, values.json === true ? metrics : `${toTable(report)}\nWritten to ${printableLine(values.out)}`);
   return isClean(report) ? EXIT_OK : EXIT_FAILED;
 }
 
-function tableOf(report: OfflineReport): string {
+function toTable(report: OfflineReport): string {
   const lines = Object.entries(report.cases).flatMap(([name, cases]) => {
     const failed = cases.filter(({ ok }) => !ok);
     return [

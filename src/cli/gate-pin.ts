@@ -12,7 +12,7 @@ import {
   reviewPins,
 } from '../policy/index.ts';
 import { type CommandIo, EXIT_FAILED, EXIT_OK, print, readFlags, usageError } from './command-line/index.ts';
-import { pinsPathOf, readToolsOf, TOOLS_FLAGS } from './policy-options/index.ts';
+import { findPinsPath, listReadTools, TOOLS_FLAGS } from './policy-options/index.ts';
 
 /** Compares tools with their pins, and approves what was looked at. Exit code 1 while something waits for approval. */
 export async function runGatePin(args: readonly string[], io: CommandIo): Promise<number> {
@@ -23,9 +23,9 @@ export async function runGatePin(args: readonly string[], io: CommandIo): Promis
     json: { type: 'boolean' },
   } as const;
   const { values, positionals } = readFlags(args, flags, true);
-  const path = pinsPathOf(values, io.env);
+  const path = findPinsPath(values, io.env);
   if (path === undefined) throw usageError("'gate pin' needs --pins FILE, or SAFE_PINS_PATH");
-  const tools = await readToolsOf(values, io.env);
+  const tools = await listReadTools(values, io.env);
   if (tools === undefined) throw usageError("'gate pin' needs --servers FILE or --tools FILE");
   const pins = existsSync(path) ? PinStore.fromFile(path) : new PinStore();
   const findings = chosen(reviewPins(pins, tools), positionals);
@@ -63,8 +63,8 @@ function toWire(findings: readonly PinFinding[], digest: string, isApproved: boo
     ...snakeKeys(finding),
     differences: differences.map(({ place, expected, actual }) => ({
       place,
-      approved: presentOf(expected),
-      listed: presentOf(actual),
+      approved: readPresent(expected),
+      listed: readPresent(actual),
     })),
   }));
   return { approve: digest, approved: isApproved, tools };
@@ -85,7 +85,7 @@ function tell(
     io.stdout.writeLine(
       `${paint(colors[status], status.padEnd(8))} ${server}/${tool}${message === undefined ? '' : `: ${message}`}`,
     );
-    for (const difference of differences) io.stdout.writeLine(`    ${lineOf(difference, status)}`);
+    for (const difference of differences) io.stdout.writeLine(`    ${toLine(difference, status)}`);
     if (differences.length >= 50)
       io.stdout.writeLine('    and perhaps more: --json has the whole definition');
   }
@@ -95,7 +95,7 @@ function tell(
 }
 
 /** Whole values, however long: what is cut is where a change would hide. */
-function lineOf({ place, expected, actual }: Difference, status: PinStatus): string {
+function toLine({ place, expected, actual }: Difference, status: PinStatus): string {
   const now = shown(actual);
   return status === 'new' || expected === ABSENT
     ? `+ ${place}: ${now}`
@@ -106,6 +106,6 @@ function shown(value: unknown): string {
   return value === ABSENT ? 'nothing' : JSON.stringify(value);
 }
 
-function presentOf(value: unknown): unknown {
+function readPresent(value: unknown): unknown {
   return value === ABSENT ? undefined : value;
 }

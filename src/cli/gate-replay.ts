@@ -34,18 +34,18 @@ export async function runGateReplay(args: readonly string[], io: CommandIo): Pro
     io.stdout.writeLine(printableLine(`${path}: ${counts}`));
     for (const decision of decisions) {
       if (decision.outcome === 'not_repeated')
-        io.stdout.writeLine(printableLine(`  ${placeOf(decision)}: ${decision.why}`));
+        io.stdout.writeLine(printableLine(`  ${findPlace(decision)}: ${decision.why}`));
     }
     if (firstDifference === null) continue;
     const { recorded, repeated } = firstDifference;
-    io.stdout.writeLine(printableLine(`  first difference, ${placeOf(firstDifference)}`));
+    io.stdout.writeLine(printableLine(`  first difference, ${findPlace(firstDifference)}`));
     io.stdout.writeLine(printableLine(`    recorded ${shown(recorded)}`));
     io.stdout.writeLine(printableLine(`    now      ${shown(repeated)}`));
   }
   return exitCode;
 }
 
-function placeOf({ seq, event, call }: RepeatedDecision): string {
+function findPlace({ seq, event, call }: RepeatedDecision): string {
   return `record ${seq}, ${event}${call === null ? '' : ` ${call}`}`;
 }
 

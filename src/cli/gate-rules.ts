@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { isObject, type JsonObject, PLAN_LIMITS, parseStrictJson } from '../json/index.ts';
 import {
+  formatWord,
   gateOf,
   lintPolicy,
   Policy,
@@ -10,10 +11,15 @@ import {
   REQUEST_METHODS,
   type RequestMethod,
   readPolicyFile,
-  wordOf,
 } from '../policy/index.ts';
 import { type CommandIo, EXIT_FAILED, EXIT_OK, print, readFlags, usageError } from './command-line/index.ts';
-import { openGate, POLICY_FLAGS, policyPathOf, readToolsOf, TOOLS_FLAGS } from './policy-options/index.ts';
+import {
+  findPolicyPath,
+  listReadTools,
+  openGate,
+  POLICY_FLAGS,
+  TOOLS_FLAGS,
+} from './policy-options/index.ts';
 
 /** Exit code 1 when there is an error, and with `--strict` when there is a warning. */
 export async function runGateLint(args: readonly string[], io: CommandIo): Promise<number> {
@@ -26,7 +32,7 @@ export async function runGateLint(args: readonly string[], io: CommandIo): Promi
     json: { type: 'boolean' },
   } as const;
   const { values } = readFlags(args, flags);
-  const findings = lintPolicy(readBytes(policyPathOf(values, io.env)), await readToolsOf(values, io.env));
+  const findings = lintPolicy(readBytes(findPolicyPath(values, io.env)), await listReadTools(values, io.env));
   const { paint } = io.stdout;
   for (const { severity, code, ruleIds, message } of findings) {
     if (values.json === true) print(io, { severity, code, rule_ids: ruleIds, message });
@@ -66,9 +72,9 @@ export async function runGateExplain(args: readonly string[], io: CommandIo): Pr
   const [given, ...more] = positionals;
   if (given === undefined || more.length > 0) throw usageError("'gate explain' needs one CALL, in quotes");
   const call = readCall(given === '-' ? await text(io.stdin) : given);
-  const policy = new Policy(readPolicyFile(policyPathOf(values, io.env)));
+  const policy = new Policy(readPolicyFile(findPolicyPath(values, io.env)));
   if (call.method !== undefined) return explainRequest(call, policy, io, values.json === true);
-  const tools = await readToolsOf(values, io.env);
+  const tools = await listReadTools(values, io.env);
   using gate = tools === undefined ? undefined : openGate(values, io.env, tools);
   const listed = gate?.find(call.server, call.tool);
   const rules = policy.explain(call.server, call.tool, call.args, values.query, listed);
@@ -111,7 +117,7 @@ function explainRequest(
   const { decision, reasonCode, message } = gate.evaluate({ server, tool, method, args });
   const decided = { decision, gate: gateOf(reasonCode), reason_code: reasonCode, message };
   const { servers = {} } = policy.document;
-  const word = wordOf(tool);
+  const word = formatWord(tool);
   const words = Object.hasOwn(servers, server) ? servers[server] : undefined;
   const says = words?.[word as keyof typeof words] ?? null;
   if (isJson) {

@@ -107,7 +107,7 @@ export function judgePlan(gate: PolicyGate, input: JsonObject, line: string): Js
     server: plan.server,
     tool: plan.tool,
     args: plan.args,
-    userRequest: queryOf(input),
+    userRequest: readQuery(input),
     promptTemplateId: textIn(input.prompt_template_id),
   });
   const kind = decision.decision === 'require_approval' ? 'needs_approval' : decision.decision;
@@ -115,7 +115,7 @@ export function judgePlan(gate: PolicyGate, input: JsonObject, line: string): Js
 }
 
 /** The user's request, if the line has one. */
-function queryOf(input: JsonObject): string | undefined {
+function readQuery(input: JsonObject): string | undefined {
   return textIn(input.query);
 }
 
@@ -155,7 +155,7 @@ export function judgeEvidence(input: JsonObject): JsonObject {
   for (const key of ['source', 'summary']) {
     if (!Object.hasOwn(input, key)) throw new ObservatoryError('INVALID_INPUT', `The line has no '${key}'`);
   }
-  const request = queryOf(input);
+  const request = readQuery(input);
   const result = checkSummary(input.source, input.summary, { args: input.args, request });
   if (!result.accepted) return { decision: 'reject', reason_code: result.reasonCode, bullets: [] };
   const bullets = result.summary.bullets.map(({ path, start, end, match }) => ({ path, start, end, match }));

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { useStderrDiag } from '../base/index.ts';
 import { DEFAULT_DATA_DIR } from '../postgres/index.ts';
 import { type McpStdioSdk, serveStoreOverStdio } from '../ui/index.ts';
-import { type Command, DATABASE_FLAGS, EXIT_OK, openDatabaseOf, readFlags } from './command-line/index.ts';
+import { type Command, DATABASE_FLAGS, EXIT_OK, findOpenDatabase, readFlags } from './command-line/index.ts';
 import { loadMcpSdk, MCP_SERVER_SDK } from './store-mcp.ts';
 
 const HELP = `Usage: mcp-observatory mcp [options]
@@ -26,7 +26,7 @@ export const mcpCommand: Command = {
   run: async (args, io) => {
     const { values } = readFlags(args, DATABASE_FLAGS);
     useStderrDiag(io.env.OTEL_LOG_LEVEL);
-    await using db = await openDatabaseOf(values, io);
+    await using db = await findOpenDatabase(values, io);
     const sdk = await loadMcpSdk(io);
     const stdio = await loadMcpSdk<McpStdioSdk>(io, '/stdio');
     const ended = Promise.race([

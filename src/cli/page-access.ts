@@ -32,7 +32,7 @@ export async function pageAccess(
   io: CommandIo,
 ): Promise<PageAccess> {
   return {
-    readToken: await readTokenOf(io),
+    readToken: await findReadToken(io),
     token: values.token ?? (io.env.MCP_OBSERVATORY_PAGE_TOKEN || undefined),
     person: findPerson(values.as),
     onAddress: (url) =>
@@ -51,7 +51,7 @@ function userStateFolder(env: CommandIo['env']): string {
  * The token with which programs of this user read pages, the same at each start, so that agents can be configured with it.
  * It is in a file that nobody else may read; one that others could have read or written is replaced.
  */
-async function readTokenOf(io: CommandIo): Promise<string> {
+async function findReadToken(io: CommandIo): Promise<string> {
   const path = join(userStateFolder(io.env), 'read-token');
   const kept = ownText(path)?.trim();
   if (kept !== undefined && /^[\w-]+$/.test(kept) && kept.length === TOKEN_CHARS) return kept;

@@ -26,7 +26,7 @@ export interface Retention {
  * @returns undefined when nothing is deleted.
  * @throws ObservatoryError `INVALID_OPTION` for values that cannot be used.
  */
-export function retentionOf(
+export function findRetention(
   flags: { readonly keep?: string | undefined; readonly 'max-size'?: string | undefined },
   kind: Database['kind'],
 ): Retention | undefined {

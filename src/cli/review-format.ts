@@ -60,13 +60,13 @@ export function approvalJson(value: WaitingLists | WaitingDetail): object {
 
 function oneJson(row: WaitingRow): object {
   const entries = Object.entries(row).map(([name, value]) =>
-    name.endsWith('Ms') ? [`${name.slice(0, -2)}At`, timeOf(value as number | null)] : [name, value],
+    name.endsWith('Ms') ? [`${name.slice(0, -2)}At`, toTime(value as number | null)] : [name, value],
   );
   const { content, ...rest } = Object.fromEntries(entries) as Record<string, unknown>;
   return { ...snakeKeys(rest), ...(typeof content === 'string' ? { arguments: JSON.parse(content) } : {}) };
 }
 
-const timeOf = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+const toTime = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
 /** Three lists as text. */
 export function formatApprovals({ open, standing, decided }: WaitingLists): string {
@@ -85,11 +85,11 @@ export function formatApprovals({ open, standing, decided }: WaitingLists): stri
 function formatRow(row: WaitingRow): string {
   const { id, status, createdMs, server, tool, caller, decidedBy, scope, standsMs } = row;
   const reach = scope === null ? '' : `for ${scope}`;
-  const until = standsMs === null ? '' : `until ${timeOf(standsMs)}`;
+  const until = standsMs === null ? '' : `until ${toTime(standsMs)}`;
   return formatLine([
     id,
     status.padEnd(8),
-    timeOf(createdMs) ?? '',
+    toTime(createdMs) ?? '',
     `${server ?? '-'}/${tool ?? '-'}`,
     `asked by ${caller ?? 'nobody named'}`,
     [decidedBy ?? '', reach, until].filter((text) => text !== '').join(' '),

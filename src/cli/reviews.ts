@@ -7,8 +7,8 @@ import {
   DATABASE_FLAGS,
   EXIT_FAILED,
   EXIT_OK,
+  findOpenDatabase,
   numberFlag,
-  openDatabaseOf,
   parseDuration,
   print,
   readFlags,
@@ -82,7 +82,7 @@ export const reviewsCommand: Command = {
   run: async (args, io) => {
     const { values, positionals } = readFlags(args, OPTIONS, true);
     const { run, id } = readSubcommand(SUBCOMMANDS, positionals);
-    await using db = await openDatabaseOf(values, io);
+    await using db = await findOpenDatabase(values, io);
     return await run({ queue: new PostgresReviewQueue({ connection: db }), id, values, io });
   },
 };
@@ -135,7 +135,7 @@ async function decide(request: Request, verb: 'approve' | 'reject'): Promise<num
   const decided =
     verb === 'reject'
       ? await queue.reject(held, { note })
-      : await queue.approve(held, { note, response: responseOf(values) });
+      : await queue.approve(held, { note, response: toResponse(values) });
   print(
     io,
     values.json
@@ -151,7 +151,7 @@ async function expire({ queue, values, io }: Request): Promise<number> {
   return EXIT_OK;
 }
 
-function responseOf(values: Values): unknown {
+function toResponse(values: Values): unknown {
   const file = values['response-file'];
   if (values.response !== undefined && file !== undefined) {
     throw usageError("Give either '--response' or '--response-file'");

@@ -146,14 +146,14 @@ export async function runCli(argv: readonly string[], streams: ProcessStreams): 
     const command = await (COMMANDS[name] as CommandTable[string]).load();
     if (isSubcommand(command, rest[0])) shown = `${name} ${rest[0]}`;
     if (!rest.includes('--help') && !rest.includes('-h')) return await command.run(rest, io);
-    print(io, await helpOf(command, rest));
+    print(io, await toHelp(command, rest));
     return EXIT_OK;
   } catch (error) {
     return report(error, shown, io);
   }
 }
 
-async function helpOf(command: Command, [word]: readonly string[]): Promise<string> {
+async function toHelp(command: Command, [word]: readonly string[]): Promise<string> {
   const subcommand = isSubcommand(command, word) ? command.subcommands?.[word] : undefined;
   return subcommand === undefined ? command.help : (await subcommand.load()).help;
 }

@@ -14,7 +14,7 @@ import {
   EXIT_FAILED,
   EXIT_INTERRUPTED,
   EXIT_OK,
-  keyOf,
+  findKey,
   RUN_FLAGS,
   RUN_FLAGS_HELP,
   readFlags,
@@ -100,7 +100,7 @@ async function readOptions(args: readonly string[], io: CommandIo) {
           ...request.options,
           provider: await createProvider(request.provider, { ...reach, env: io.env, model: values.model }),
         }
-      : { ...request.options, ...reach, provider: request.provider, apiKey: keyOf(request.provider, io) };
+      : { ...request.options, ...reach, provider: request.provider, apiKey: findKey(request.provider, io) };
   return {
     options,
     policy: values,

@@ -4,7 +4,7 @@ import {
   compareRuns,
   explainRun,
   findRun,
-  listApprovalsOf,
+  listApprovals,
   listRuns,
   type RunRow,
   type RunSpan,
@@ -17,8 +17,8 @@ import {
   DATABASE_FLAGS,
   EXIT_FAILED,
   EXIT_OK,
+  findOpenDatabase,
   numberFlag,
-  openDatabaseOf,
   parseDuration,
   print,
   readFlags,
@@ -88,7 +88,7 @@ export const runsCommand: Command = {
     if (run === undefined) {
       throw usageError(`Expected one subcommand, ${Object.keys(SUBCOMMANDS).join(', ')}, got '${name}'`);
     }
-    await using db = await openDatabaseOf(values, io);
+    await using db = await findOpenDatabase(values, io);
     await refreshIfAllowed(db);
     return await run({ db, words, values, io });
   },
@@ -126,7 +126,7 @@ async function show({ db, words, values, io }: Request): Promise<number> {
   const run = await only(db, words, 1, io);
   if (run === undefined) return EXIT_FAILED;
   const [{ row, spans }] = run as [Found];
-  const explanation = sentenceText(explainRun(spans, await listApprovalsOf(db, row)));
+  const explanation = sentenceText(explainRun(spans, await listApprovals(db, row)));
   print(
     io,
     values.json

@@ -1,5 +1,5 @@
 import { explainFinding, type FindingPlace, markAnswer } from '../evidence/index.ts';
-import { isObject, type JsonObject, listOf } from '../json/index.ts';
+import { isObject, type JsonObject, readList } from '../json/index.ts';
 import type { Paint } from './terminal/index.ts';
 
 interface Finding extends FindingPlace {
@@ -23,13 +23,13 @@ export function explainScore(input: JsonObject, row: JsonObject, paint: Paint): 
     ...(typeof support === 'number' ? [`${Math.round(support * 100)} % of the checked claims found`] : []),
     ...(typeof sampled === 'number' ? [`${Math.round(sampled * 100)} % of the context read`] : []),
   ];
-  const findings = findingsOf(row);
-  const why = findings.map((finding, i) => `  [${i + 1}] ${reasonOf(finding, input)}\n`);
+  const findings = readFindings(row);
+  const why = findings.map((finding, i) => `  [${i + 1}] ${toReason(finding, input)}\n`);
   return `${paint('bold', facts.join(', '))}\n\n${marked(answer, findings, paint)}\n${why.length > 0 ? '\n' : ''}${why.join('')}`;
 }
 
-function findingsOf(row: JsonObject): readonly Finding[] {
-  return listOf(row.evidence_findings)
+function readFindings(row: JsonObject): readonly Finding[] {
+  return readList(row.evidence_findings)
     .filter(isObject)
     .map(({ kind, start, end, step }) => ({
       kind: String(kind),
@@ -40,8 +40,8 @@ function findingsOf(row: JsonObject): readonly Finding[] {
 }
 
 /** In plain words, with those of the answer and of the call. */
-function reasonOf({ kind, start, end, step }: Finding, input: JsonObject): string {
-  const called = step === undefined ? undefined : listOf(input.steps)[step];
+function toReason({ kind, start, end, step }: Finding, input: JsonObject): string {
+  const called = step === undefined ? undefined : readList(input.steps)[step];
   const words = [...String(input.answer)].slice(start, end).join('');
   return isObject(called)
     ? `${explainFinding(kind, words, { tool: String(called.tool), result: called.result })} (${kind}, call ${(step as number) + 1})`
@@ -57,7 +57,7 @@ export function redactedRow(input: JsonObject, row: JsonObject): JsonObject {
   return {
     answer: hidden(answer),
     prompt: hidden(String(input.prompt)),
-    steps: listOf(input.steps)
+    steps: readList(input.steps)
       .filter(isObject)
       .map(({ tool, arguments: args, result, is_error: isError }) => ({
         tool: String(tool),

@@ -1,6 +1,6 @@
 import { type FieldValues, nearest, ObservatoryError, printableLine } from '../base/index.ts';
 import { computeEvidence, type TraceStep, warmEvidence } from '../evidence/index.ts';
-import { isObject, type JsonObject, listOf } from '../json/index.ts';
+import { isObject, type JsonObject, readList } from '../json/index.ts';
 import {
   computeSignals,
   estimateTokens,
@@ -15,10 +15,10 @@ import {
   type CommandIo,
   EXIT_FAILED,
   EXIT_OK,
-  kindOf,
   print,
   pumpJsonl,
   readFlags,
+  readKind,
   readPrices,
   usageError,
 } from './command-line/index.ts';
@@ -107,7 +107,9 @@ const MAX_TOLD = 16;
 function unknownFields(input: JsonObject, line: number, told: Set<string>, io: CommandIo): JsonObject {
   const unknown = [
     ...unknownIn(input, FIELDS),
-    ...listOf(input.steps).flatMap((step) => (isObject(step) ? unknownIn(step, STEP_FIELDS, 'steps.') : [])),
+    ...readList(input.steps).flatMap((step) =>
+      isObject(step) ? unknownIn(step, STEP_FIELDS, 'steps.') : [],
+    ),
   ];
   const names = [...new Set(unknown.map(({ name }) => name))].slice(0, MAX_TOLD);
   for (const { name, near } of unknown)
@@ -222,7 +224,7 @@ async function readSettings(args: readonly string[], io: CommandIo): Promise<Set
     isReported: values.report === true,
     config: resolveSignalConfig({ verifier, enableEvidence: verifier !== 'heuristic' }),
     withNormalized: values['with-normalized'] ?? false,
-    at: values.at === undefined ? new Date() : timeOf(values.at),
+    at: values.at === undefined ? new Date() : toTime(values.at),
     overrides: values.prices === undefined ? undefined : await readPrices(values.prices),
   };
 }
@@ -230,7 +232,7 @@ async function readSettings(args: readonly string[], io: CommandIo): Promise<Set
 /** A date, meaning midnight UTC, or a time with a zone. */
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-function timeOf(text: string): Date {
+function toTime(text: string): Date {
   const time = new Date(text);
   // Date would accept an invalid day as one of the next month.
   const midnight = new Date(`${text.slice(0, 10)}T00:00:00Z`);
@@ -251,14 +253,14 @@ function optionalText(input: JsonObject, key: string): string | undefined {
   const value = input[key];
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'string') return value;
-  throw new ObservatoryError('INVALID_INPUT', `Expected \`${key}\` to be a string, got ${kindOf(value)}`);
+  throw new ObservatoryError('INVALID_INPUT', `Expected \`${key}\` to be a string, got ${readKind(value)}`);
 }
 
 function optionalSteps(input: JsonObject): readonly TraceStep[] | undefined {
   const { steps } = input;
   if (steps === undefined || steps === null) return undefined;
   if (!Array.isArray(steps))
-    throw new ObservatoryError('INVALID_INPUT', `Expected \`steps\` to be an array, got ${kindOf(steps)}`);
+    throw new ObservatoryError('INVALID_INPUT', `Expected \`steps\` to be an array, got ${readKind(steps)}`);
   return steps.map((step: unknown, index) => {
     if (!isObject(step) || typeof step.tool !== 'string')
       throw new ObservatoryError('INVALID_INPUT', `Expected \`steps[${index}]\` to have a \`tool\``);
@@ -275,7 +277,7 @@ function optionalCount(input: JsonObject, key: string): number | undefined {
   const value = input[key];
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
-  const seen = typeof value === 'number' ? String(value) : kindOf(value);
+  const seen = typeof value === 'number' ? String(value) : readKind(value);
   throw new ObservatoryError(
     'INVALID_INPUT',
     `Expected \`${key}\` to be a whole number from 0 up, got ${seen}`,

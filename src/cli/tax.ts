@@ -6,8 +6,8 @@ import {
   DATABASE_FLAGS,
   EXIT_FAILED,
   EXIT_OK,
+  findOpenDatabase,
   numberFlag,
-  openDatabaseOf,
   parseDuration,
   print,
   readFlags,
@@ -57,7 +57,7 @@ export const taxCommand: Command = {
     const sinceMs = untilMs - parseDuration('--since', values.since);
     const limit = numberFlag('--limit', values.limit, { from: 1, to: 5000, whole: true }) ?? DEFAULT_LIMIT;
     const failOver = numberFlag('--fail-over', values['fail-over'], { to: 1 });
-    await using db = await openDatabaseOf(values, io);
+    await using db = await findOpenDatabase(values, io);
     await refreshIfAllowed(db);
     const report = await contextTax(db, { sinceMs, untilMs, model: values.model });
     const tools = report.tools
@@ -75,7 +75,7 @@ export const taxCommand: Command = {
           }
         : formatTax(db.name, report, by, lines),
     );
-    return failOver !== undefined && shareOf(report) > failOver ? EXIT_FAILED : EXIT_OK;
+    return failOver !== undefined && computeShare(report) > failOver ? EXIT_FAILED : EXIT_OK;
   },
 };
 
@@ -120,7 +120,7 @@ function byServer(tools: readonly TaxedTool[]): readonly TaxLine[] {
   return [...servers.values()].sort((a, b) => b.tokens - a.tokens);
 }
 
-const shareOf = ({ tokens, promptTokens }: TaxReport): number =>
+const computeShare = ({ tokens, promptTokens }: TaxReport): number =>
   promptTokens === 0 ? 0 : tokens / promptTokens;
 
 function taxJson(
@@ -131,7 +131,7 @@ function taxJson(
   const rows = lines.map(({ tool, ...line }) => snakeKeys(by === 'tool' ? { ...line, tool } : line));
   return {
     ...snakeKeys(totals),
-    share: shareOf({ ...totals, tools: [] }),
+    share: computeShare({ ...totals, tools: [] }),
     [by === 'tool' ? 'tools' : 'servers']: rows,
   };
 }
@@ -146,7 +146,7 @@ function formatTax(
   if (calls === 0) return printableLine(`${database}: no model calls that offered tools`);
   const head = printableLine(
     `${database}: definitions took ${count(tokens)} of ${count(promptTokens)} input tokens ` +
-      `(${(100 * shareOf(report)).toFixed(1)} %) of ${calls} model calls, ${formatUsd(costUsd)}` +
+      `(${(100 * computeShare(report)).toFixed(1)} %) of ${calls} model calls, ${formatUsd(costUsd)}` +
       (unpriced === 0 ? '' : `, ${unpriced} calls without a price`),
   );
   const rest = `${count(otherTokens)} tokens are the providers' own addition, or of tools that are not known.`;

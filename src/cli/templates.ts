@@ -6,8 +6,8 @@ import {
   DATABASE_FLAGS,
   EXIT_FAILED,
   EXIT_OK,
+  findOpenDatabase,
   numberFlag,
-  openDatabaseOf,
   parseDuration,
   print,
   readFlags,
@@ -43,7 +43,7 @@ export const templatesCommand: Command = {
     });
     const sinceMs = parseDuration('--since', values.since);
     const failOver = numberFlag('--fail-over', values['fail-over'], { to: 1 });
-    await using db = await openDatabaseOf(values, io);
+    await using db = await findOpenDatabase(values, io);
     const report = await templateReport(db, { sinceMs, service: values.service });
     print(io, values.json ? reportJson(db.name, report) : formatReport(db.name, report));
     return failOver !== undefined && report.untemplatedShare > failOver ? EXIT_FAILED : EXIT_OK;

@@ -32,17 +32,17 @@ interface Agent {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const homeOf = (env: Environment) => env.HOME || homedir();
+const toHome = (env: Environment) => env.HOME || homedir();
 
 const AGENTS: readonly Agent[] = [
   {
     name: 'claude-code',
-    folder: (env) => join(env.CLAUDE_CONFIG_DIR || join(homeOf(env), '.claude'), 'projects'),
+    folder: (env) => join(env.CLAUDE_CONFIG_DIR || join(toHome(env), '.claude'), 'projects'),
     reader: (withText) => new ClaudeReader(withText),
   },
   {
     name: 'codex',
-    folder: (env) => join(env.CODEX_HOME || join(homeOf(env), '.codex'), 'sessions'),
+    folder: (env) => join(env.CODEX_HOME || join(toHome(env), '.codex'), 'sessions'),
     reader: (withText) => new CodexReader(withText),
   },
 ];
@@ -104,7 +104,7 @@ async function importFile(
   let batch: TranscriptEvent[] = [];
   let sent = 0;
   const send = async () => {
-    if (batch.length > 0) await post(`${httpUrl}/v1/logs`, requestOf(agent.name, batch), signal);
+    if (batch.length > 0) await post(`${httpUrl}/v1/logs`, toRequest(agent.name, batch), signal);
     sent += batch.length;
     batch = [];
   };
@@ -130,23 +130,23 @@ function parseLine(line: string): JsonObject | undefined {
   }
 }
 
-function requestOf(service: string, events: readonly TranscriptEvent[]): object {
-  const anyValueOf = (value: unknown) =>
+function toRequest(service: string, events: readonly TranscriptEvent[]): object {
+  const readAnyValue = (value: unknown) =>
     typeof value === 'string'
       ? { stringValue: value }
       : typeof value === 'boolean'
         ? { boolValue: value }
         : { doubleValue: value };
-  const attributesOf = (attributes: object) =>
+  const toAttributes = (attributes: object) =>
     Object.entries(attributes).flatMap(([key, value]) =>
-      value === undefined ? [] : [{ key, value: anyValueOf(value) }],
+      value === undefined ? [] : [{ key, value: readAnyValue(value) }],
     );
   const logRecords = events.map(({ name, atMs, attributes }) => ({
     timeUnixNano: `${BigInt(Math.round(atMs)) * 1_000_000n}`,
     body: { stringValue: name },
-    attributes: attributesOf(attributes),
+    attributes: toAttributes(attributes),
   }));
-  const resource = { attributes: attributesOf({ [semconv.ATTR_SERVICE_NAME]: service }) };
+  const resource = { attributes: toAttributes({ [semconv.ATTR_SERVICE_NAME]: service }) };
   return { resourceLogs: [{ resource, scopeLogs: [{ scope: {}, logRecords }] }] };
 }
 

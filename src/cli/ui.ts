@@ -6,15 +6,15 @@ import {
   DATABASE_FLAGS,
   EndingSignal,
   EXIT_OK,
+  findOpenDatabase,
   numberFlag,
-  openDatabaseOf,
   print,
   readFlags,
 } from './command-line/index.ts';
 import { noteRunningPage, PAGE_FLAGS, pageAccess } from './page-access.ts';
 import { lazyStoreMcp } from './store-mcp.ts';
 import { printableLine } from './terminal/index.ts';
-import { webhookOf } from './webhook.ts';
+import { findWebhook } from './webhook.ts';
 
 const DEFAULT_PORT = 4320;
 
@@ -58,7 +58,7 @@ export const uiCommand: Command = {
     const { values } = readFlags(args, OPTIONS);
     useStderrDiag(io.env.OTEL_LOG_LEVEL);
     using ending = new EndingSignal();
-    await using db = await openDatabaseOf(values, io, { signal: ending.giveUp });
+    await using db = await findOpenDatabase(values, io, { signal: ending.giveUp });
     const access = await pageAccess(values, io);
     await using page = await startPage({
       ...access,
@@ -67,7 +67,7 @@ export const uiCommand: Command = {
       host: values.host,
       port: numberFlag('--port', values.port, { to: 65_535, whole: true }) ?? DEFAULT_PORT,
       goldens: values.goldens,
-      webhook: webhookOf(values.webhook, io.env),
+      webhook: findWebhook(values.webhook, io.env),
     });
     const { readToken } = access;
     await using _noted = await noteRunningPage(io, page.address, readToken);

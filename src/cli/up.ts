@@ -10,17 +10,17 @@ import {
   END_MS,
   EndingSignal,
   EXIT_OK,
+  findOpenDatabase,
   numberFlag,
-  openDatabaseOf,
   print,
   readFlags,
 } from './command-line/index.ts';
 import { noteRunningPage, PAGE_FLAGS, type PageAccess, pageAccess } from './page-access.ts';
-import { RETENTION_FLAGS, type Retention, retentionOf, Tidying } from './retention.ts';
+import { findRetention, RETENTION_FLAGS, type Retention, Tidying } from './retention.ts';
 import { lazyStoreMcp } from './store-mcp.ts';
 import { printableLine } from './terminal/index.ts';
 import { type ImportedTranscripts, importTranscripts } from './transcripts.ts';
-import { webhookOf } from './webhook.ts';
+import { findWebhook } from './webhook.ts';
 
 const PAGE_PORT = 4320;
 const HTTP_PORT = 4318;
@@ -85,17 +85,17 @@ export const upCommand: Command = {
       numberFlag(flag, text, { to: 65_535, whole: true }) ?? usual;
     const host = '127.0.0.1';
     // Values that cannot be used are refused before anything is opened.
-    retentionOf(values, 'pglite');
+    findRetention(values, 'pglite');
     useStderrDiag(io.env.OTEL_LOG_LEVEL);
     using ending = new EndingSignal();
-    await using db = await openDatabaseOf(values, io, {
+    await using db = await findOpenDatabase(values, io, {
       create: true,
       variables: 'own',
       signal: ending.giveUp,
       dataDir: join(process.cwd(), DEFAULT_DATA_DIR),
     });
     const keep = values.keep ?? (values.import && db.kind === 'pglite' ? `${IMPORT_DAYS + 1}d` : undefined);
-    const retention = retentionOf({ ...values, keep }, db.kind);
+    const retention = findRetention({ ...values, keep }, db.kind);
     await using collector = await startCollector({
       database: db,
       http: { host, port: port('--http-port', values['http-port'], HTTP_PORT) },
@@ -111,7 +111,7 @@ export const upCommand: Command = {
       port: port('--port', values.port, PAGE_PORT),
       goldens: values.goldens,
       senders: agentSettings(collector.httpUrl ?? '', collector.grpcAddress ?? ''),
-      webhook: webhookOf(values.webhook, io.env),
+      webhook: findWebhook(values.webhook, io.env),
     });
     await using _noted = await noteRunningPage(io, page.address, access.readToken);
     await using tidying = retention && new Tidying(db, retention, io);

@@ -1,7 +1,7 @@
 import type { WebhookOptions } from '../ui/index.ts';
 
 /** The webhook of a flag, with its secret from the environment: an argument can be seen by every user of the machine. */
-export function webhookOf(
+export function findWebhook(
   url: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
 ): WebhookOptions | undefined {

@@ -14,14 +14,14 @@ const NOT_FOR_US: ReadonlySet<string> = new Set(['192', '193', '194', '195', '20
 const QUOTED_CHARS = 200;
 
 /** The number of the server's error as text; `undefined` for other errors. */
-function codeOf(error: unknown): string | undefined {
+function readCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' && /^\d{1,5}$/.test(error.code) ? error.code : undefined;
 }
 
 /** Whether an insert may succeed without the row at fault. */
 export function isRowRefused(error: unknown): boolean {
-  return ROW_AT_FAULT.has(codeOf(error) ?? '');
+  return ROW_AT_FAULT.has(readCode(error) ?? '');
 }
 
 /**
@@ -31,7 +31,7 @@ export function isRowRefused(error: unknown): boolean {
 export function toClickHouseError(error: unknown, database: string): ObservatoryError {
   if (ObservatoryError.isInstance(error)) return error;
   if (error instanceof TableRefusal) return toObservatoryError(error, database);
-  const code = codeOf(error);
+  const code = readCode(error);
   const text = describe(error, code);
   const cause = Object.assign(new Error(text), code === undefined ? {} : { code });
   if (code === undefined || NOT_FOR_US.has(code)) {
@@ -56,21 +56,21 @@ export function toClickHouseError(error: unknown, database: string): Observatory
 
 /** The error of a fault of a row without the values that its message quotes; other errors as they are. */
 export function withoutValues(error: unknown): unknown {
-  const code = codeOf(error);
+  const code = readCode(error);
   if (code === undefined || !ROW_AT_FAULT.has(code)) return error;
   return Object.assign(new Error(describe(error, code)), { code });
 }
 
 /** One line. The message of a fault of a row quotes its values, which may be private. */
 function describe(error: unknown, code: string | undefined): string {
-  if (code === undefined) return quoted(messageOf(error));
+  if (code === undefined) return quoted(readMessage(error));
   const type =
     error instanceof Error && 'type' in error && typeof error.type === 'string' ? error.type : 'error';
-  return ROW_AT_FAULT.has(code) ? `${type} (${code})` : `${quoted(messageOf(error))} (${type}, ${code})`;
+  return ROW_AT_FAULT.has(code) ? `${type} (${code})` : `${quoted(readMessage(error))} (${type}, ${code})`;
 }
 
 /** An AggregateError (several addresses of one host tried) has no message of its own. */
-function messageOf(error: unknown): string {
+function readMessage(error: unknown): string {
   const message = errorMessage(error).trim();
   if (message !== '') return message;
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';

@@ -89,7 +89,7 @@ export function resolveClickHouseOptions(options: ClickHouseSpanExporterOptions)
       requestTimeoutMs: wholeNumber('requestTimeoutMs', options.requestTimeoutMs ?? 30_000, 1),
       compress: options.compress ?? false,
     },
-    databaseName: nameOf(connection),
+    databaseName: toName(connection),
     migrate: options.migrate ?? false,
     keepDays: checkedKeepDays(options.keepDays),
     maxRowsPerStatement: wholeNumber('maxRowsPerInsert', options.maxRowsPerInsert ?? 10_000, 1),
@@ -98,6 +98,6 @@ export function resolveClickHouseOptions(options: ClickHouseSpanExporterOptions)
   };
 }
 
-function nameOf(connection: ClickHouseSpanExporterOptions['connection']): string {
+function toName(connection: ClickHouseSpanExporterOptions['connection']): string {
   return typeof connection === 'string' ? nameOfClickHouseUrl(connection) : 'ClickHouse';
 }

@@ -46,7 +46,7 @@ const FIELDS_BY_LINE: readonly FieldDefinition[] = FIELDS;
 /** The statements that make the tables, or add what a newer version of this package needs. They may run again. */
 export function schemaStatements(): string[] {
   return [
-    `CREATE TABLE IF NOT EXISTS mcp_traces (\n${[...FIELDS_BY_LINE.map(columnOf), ...INDEXES].map((line) => `  ${line}`).join(',\n')}\n)
+    `CREATE TABLE IF NOT EXISTS mcp_traces (\n${[...FIELDS_BY_LINE.map(formatColumn), ...INDEXES].map((line) => `  ${line}`).join(',\n')}\n)
 ENGINE = ReplacingMergeTree
 PARTITION BY toDate(start_time)
 ORDER BY (${SORTING_KEY.join(', ')})
@@ -77,16 +77,16 @@ const INDEXES = [
   'INDEX mcp_traces_session_id session_id TYPE bloom_filter(0.01) GRANULARITY 1',
 ];
 
-function columnOf({ column, sqlType, notNull, description }: FieldDefinition): string {
-  return `${column} ${typeOf(column as Column, sqlType, notNull)} CODEC(${codecOf(sqlType)}) COMMENT '${description.replaceAll("'", "''")}'`;
+function formatColumn({ column, sqlType, notNull, description }: FieldDefinition): string {
+  return `${column} ${readType(column as Column, sqlType, notNull)} CODEC(${pickCodec(sqlType)}) COMMENT '${description.replaceAll("'", "''")}'`;
 }
 
-function typeOf(column: Column, sqlType: SqlType, notNull: boolean): string {
+function readType(column: Column, sqlType: SqlType, notNull: boolean): string {
   const type = notNull ? TYPES[sqlType] : `Nullable(${TYPES[sqlType]})`;
   return sqlType === 'text' && !VARIED_TEXTS.has(column) ? `LowCardinality(${type})` : type;
 }
 
-function codecOf(sqlType: SqlType): string {
+function pickCodec(sqlType: SqlType): string {
   return sqlType === 'timestamptz' ? 'Delta(8), ZSTD(1)' : 'ZSTD(1)';
 }
 
@@ -95,7 +95,7 @@ function addedColumns(): string[] {
   return FIELDS_BY_LINE.flatMap((field, i) => {
     const before = FIELDS_BY_LINE[i - 1];
     if (before === undefined || SORTING_KEY.includes(field.column as Column)) return [];
-    return `  ADD COLUMN IF NOT EXISTS ${columnOf(field)} AFTER ${before.column}`;
+    return `  ADD COLUMN IF NOT EXISTS ${formatColumn(field)} AFTER ${before.column}`;
   });
 }
 

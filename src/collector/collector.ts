@@ -214,7 +214,7 @@ async function flush(meterProvider: MeterProvider, limitMs: number): Promise<voi
 const CLICKHOUSE_LINGER_MS = 200;
 
 /** Exporter and batch sizes of the writer. */
-function storeOf(
+function openStore(
   options: ResolvedCollectorOptions,
 ): Pick<DurableSpanProcessorOptions, 'exporter' | 'maxConcurrentExports' | 'maxExportBatchSize'> {
   const { databaseUrl, database, clickhouseUrl } = options;
@@ -248,7 +248,7 @@ function openWriter(options: ResolvedCollectorOptions): DurableSpanWriter {
   const { spool, spoolMaxBytes, maxPendingSpans, maxSpans, meterProvider } = options;
   const lingerMs = options.clickhouseUrl === undefined ? 0 : CLICKHOUSE_LINGER_MS;
   const writing = {
-    ...storeOf(options),
+    ...openStore(options),
     // One request may exceed the limit, since its spans are counted only once it is decoded.
     maxQueueSize: maxPendingSpans + maxSpans,
     exportTimeoutMs: 30_000,

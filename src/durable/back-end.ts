@@ -97,25 +97,25 @@ export async function exportTo(
 
 /** Whether the exporter blames the batch. */
 export function isBatchAtFault(error: Error): boolean {
-  return BATCH_AT_FAULT.has(codeOf(error));
+  return BATCH_AT_FAULT.has(readCode(error));
 }
 
 /** Whether the back end is unavailable for every batch. */
 export function isOutOfOrder(error: Error): boolean {
-  const code = codeOf(error);
+  const code = readCode(error);
   // A database refuses because of a row's content, or because it is read-only, full, out of memory, too slow and so on.
   return code === 'DATABASE_REFUSED' ? !isRowAtFault(error.cause) : BUSY.has(code) || ABSENT.has(code);
 }
 
 /** Whether the back end is unreachable, so that an immediate retry is useless. */
 export function isAbsent(error: Error): boolean {
-  return ABSENT.has(codeOf(error));
+  return ABSENT.has(readCode(error));
 }
 
 /** Whether a request may succeed if it is repeated. */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const code = codeOf(error);
+  const code = readCode(error);
   return code !== 'ETIMEDOUT' && (BUSY.has(code) || (typeof code === 'string' && ABSENT.has(code)));
 }
 
@@ -124,14 +124,14 @@ export function isTransient(error: unknown): boolean {
  * fare better.
  */
 export function mayBeOfTheBatch(error: Error): boolean {
-  return OF_THE_BATCH.has(codeOf(error));
+  return OF_THE_BATCH.has(readCode(error));
 }
 
 function noAnswer(when: string): Error {
   return Object.assign(new Error(`The exporter gave no answer ${when}`), { code: 'ETIMEDOUT' });
 }
 
-function codeOf(error: Error): unknown {
+function readCode(error: Error): unknown {
   return 'code' in error ? error.code : undefined;
 }
 

@@ -72,7 +72,7 @@ export class Delivery {
     batch: readonly ReadableSpan[],
     onFailure?: (error: Error) => void,
   ): Promise<readonly ReadableSpan[]> {
-    const key = keyOf(batch);
+    const key = toKey(batch);
     const suspects: RefusedSpans[] = [];
     let failedExports = 0;
     let unsent = await bisect(batch, async (part) => {
@@ -143,7 +143,7 @@ export class Delivery {
 }
 
 /** Identifies a batch by its first span, also after a round trip to disk. */
-function keyOf([first]: readonly ReadableSpan[]): string {
+function toKey([first]: readonly ReadableSpan[]): string {
   const context = first?.spanContext();
   return `${context?.traceId}${context?.spanId}`;
 }

@@ -50,7 +50,7 @@ export async function encodeRecord(spans: readonly ReadableSpan[]): Promise<Buff
     if (i > 0) await nextTurn();
     groups.push(...encodeGroup(spans.slice(i, i + GROUP)));
   }
-  return recordOf({ length: spans.length, groups: Buffer.concat(groups) });
+  return toRecord({ length: spans.length, groups: Buffer.concat(groups) });
 }
 
 /** A batch as bytes, a tenth of the size of its spans. */
@@ -68,7 +68,7 @@ export function encodeBatchNow(spans: readonly ReadableSpan[]): EncodedBatch {
 }
 
 /** The record of a batch, deflated by another thread. */
-export async function recordOf({ length, groups }: EncodedBatch): Promise<Buffer> {
+export async function toRecord({ length, groups }: EncodedBatch): Promise<Buffer> {
   return withHeader(await deflate(groups, LEVEL), length);
 }
 

@@ -4,7 +4,7 @@ import { diag } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { errorMessage, makePrivateFolder } from '../base/index.ts';
 import type { ResolvedSpoolOptions } from './options.ts';
-import { decodeRecord, type EncodedBatch, encodeRecord, type FoundRecord, recordOf } from './record.ts';
+import { decodeRecord, type EncodedBatch, encodeRecord, type FoundRecord, toRecord } from './record.ts';
 import { newSegment, postpone, type Segment, SegmentReader, type Stretch } from './segment-reader.ts';
 import { SegmentWriter } from './segment-writer.ts';
 import {
@@ -97,7 +97,7 @@ export class Spool {
    */
   async append(batch: readonly ReadableSpan[] | EncodedBatch, isMoved = false): Promise<void> {
     // Encoded concurrently, written in the order of the calls.
-    const encoded = 'groups' in batch ? recordOf(batch) : encodeRecord(batch);
+    const encoded = 'groups' in batch ? toRecord(batch) : encodeRecord(batch);
     await this.#exclusive(async () => {
       const record = await encoded;
       if (!isMoved) await this.#makeRoom(record.length);

@@ -86,7 +86,7 @@ export class DurableSpanWriter implements AsyncDisposable {
       this.#pump();
       const error = await settled;
       if (error !== undefined) return { kind: 'failed', error };
-      return this.#outcomeOf(spans);
+      return this.#toOutcome(spans);
     } finally {
       counters.waiting -= spans.length;
     }
@@ -151,7 +151,7 @@ export class DurableSpanWriter implements AsyncDisposable {
     return (await this.#keeping.opened) ?? (await this.#keeping.attempt(batch)).error;
   }
 
-  #outcomeOf(spans: readonly ReadableSpan[]): WriteOutcome {
+  #toOutcome(spans: readonly ReadableSpan[]): WriteOutcome {
     let refused = 0;
     let error: Error | undefined;
     for (const span of spans) {
@@ -217,7 +217,7 @@ class WriteQueue {
       write.taken += spans.length;
       this.size -= spans.length;
       room -= spans.length;
-      portions.push(portionOf(write, spans));
+      portions.push(toPortion(write, spans));
       if (write.taken === write.spans.length) this.#head += 1;
     }
     if (this.#head > 1024 || this.#head === this.#writes.length) {
@@ -228,7 +228,7 @@ class WriteQueue {
   }
 }
 
-function portionOf(write: Write, spans: readonly ReadableSpan[]): Portion {
+function toPortion(write: Write, spans: readonly ReadableSpan[]): Portion {
   return {
     spans,
     settle: (error) => {

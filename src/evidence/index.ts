@@ -3,7 +3,7 @@
  * `signals`; what scores is a chunk of its own, loaded with the first answer (`scorer.ts`).
  */
 export { computeEvidence } from './fields.ts';
-export { FUNCTION_WORDS, isNegation, verbStemOf } from './language/index.ts';
+export { FUNCTION_WORDS, isNegation, toVerbStem } from './language/index.ts';
 export {
   type AnswerSegment,
   explainFinding,

@@ -12,12 +12,12 @@ import {
   trace,
 } from '@opentelemetry/api';
 import {
-  attributeOf,
   type CamelFieldValues,
   errorClass,
   type FieldValues,
   fromAttributes,
   semconv,
+  toAttribute,
   toColumns,
 } from '../base/index.ts';
 import { attachInteraction, type Interaction, OuterCall, withOuterCall } from '../interaction/index.ts';
@@ -141,7 +141,7 @@ function start<T>(settings: CallSettings, description: SpanDescription<T>): Open
   const around = parent === undefined ? context.active() : trace.setSpanContext(context.active(), parent);
   const attributes = startAttributes(settings, description);
   const span = settings.tracer().startSpan(description.name, { kind: description.kind, attributes }, around);
-  return { description, around, attributes, span, note: noteOf(span, description, attributes) };
+  return { description, around, attributes, span, note: toNote(span, description, attributes) };
 }
 
 const SERVICE = 'observatory.service';
@@ -163,7 +163,7 @@ function checked(fields: GovernanceFields): FieldValues {
 }
 
 /** The span a call is recorded on: its own if readable, else a stand-in when the fields are needed. */
-function noteOf<T>(span: Span, description: SpanDescription<T>, attributes: Attributes): Span {
+function toNote<T>(span: Span, description: SpanDescription<T>, attributes: Attributes): Span {
   const isReadable = span.isRecording() && 'attributes' in span;
   if (isReadable || !(span.isRecording() || isAsked(description))) return span;
   return new StandInSpan(description.kind, attributes) as unknown as Span;
@@ -213,7 +213,7 @@ function finish<T>(
   }
   const dropped = toAttributes(settings.enricher.enrichEnding(note as never));
   const known = { ...started, ...dropped };
-  const computed = isAsked(description) ? fieldsOf(note, known) : {};
+  const computed = isAsked(description) ? toFields(note, known) : {};
   let decided: GovernanceFields = {};
   quietly(() => {
     decided = governanceDecided(description.judge?.(computed) ?? NOTHING);
@@ -223,12 +223,12 @@ function finish<T>(
   note.setAttributes(judged);
   if (note !== span) copyTo(span, note as unknown as StandInSpan);
   count(description, { ...description.governance, ...decided });
-  return isAsked(description) ? fieldsOf(note, { ...known, ...judged }) : computed;
+  return isAsked(description) ? toFields(note, { ...known, ...judged }) : computed;
 }
 
 const NOTHING: GovernanceOptions = Object.freeze({});
 
-function fieldsOf(note: Span, known: Attributes): CamelFieldValues {
+function toFields(note: Span, known: Attributes): CamelFieldValues {
   const { attributes } = note as unknown as { readonly attributes: Readonly<Record<string, unknown>> };
   return fromAttributes({ ...known, ...attributes });
 }
@@ -248,7 +248,7 @@ function warnOfUnknown(decided: GovernanceFields): void {
 function count<T>({ attributes }: SpanDescription<T>, fields: GovernanceFields): void {
   const { fallbackUsed, fallbackType: type, fallbackReason: reason } = fields;
   if (fallbackUsed !== true || type === undefined || reason === undefined) return;
-  const toolName = attributes[attributeOf('tool_name')];
+  const toolName = attributes[toAttribute('tool_name')];
   countFallback({ type, reason, toolName: typeof toolName === 'string' ? toolName : undefined });
 }
 

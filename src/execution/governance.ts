@@ -42,7 +42,7 @@ const CONTEXT_FIELDS = {
  * threshold blocks the call unless the caller decides otherwise; the shadow parent is kept only on a shadow run; a type
  * or reason of a fallback implies `fallbackUsed`.
  */
-export function governanceOf(options: GovernanceOptions): GovernanceFields {
+export function toGovernance(options: GovernanceOptions): GovernanceFields {
   const around = getGovernance(context.active()) ?? {};
   const { confidenceGateThreshold: threshold } = options;
   const confidence = options.confidence ?? around.confidence;

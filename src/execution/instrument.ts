@@ -1,6 +1,5 @@
 import { isSpanContextValid, type Span, SpanKind } from '@opentelemetry/api';
 import {
-  attributeOf,
   checkKinds,
   having,
   invalidOption,
@@ -9,6 +8,7 @@ import {
   refuseUnknownOptions,
   required,
   semconv,
+  toAttribute,
 } from '../base/index.ts';
 import { warmEvidence } from '../evidence/index.ts';
 import { readGivenUsage, readProviderResponse, responseAttributes } from '../interaction/index.ts';
@@ -16,7 +16,7 @@ import type { ReasonCode } from '../policy/index.ts';
 import { Enricher, isName, PROCESSOR_OPTIONS, resolveCaptureContent } from '../processor/index.ts';
 import { answerHash } from '../signals/index.ts';
 import { type CallSettings, type SpanDescription, type TracedCall, traceCall } from './call-span.ts';
-import { GOVERNANCE_OPTIONS, governanceOf } from './governance.ts';
+import { GOVERNANCE_OPTIONS, toGovernance } from './governance.ts';
 import { openSpans } from './span-destination.ts';
 import { isToolError } from './tool-error.ts';
 import type {
@@ -68,7 +68,7 @@ export function instrument(options: InstrumentOptions): Interceptor {
       call.call === undefined ? (response as T) : call.call({ prompt: call.prompt, model: call.model });
     const describe = () => ({ ...describeModelCall(call), needsFields });
     if (scoresEvidence) void warmEvidence();
-    if (isBlocking && !isName(governanceOf(call).promptTemplateId)) {
+    if (isBlocking && !isName(toGovernance(call).promptTemplateId)) {
       return traceCall(settings, 'chat', () => blockedCall(describe()), refuseWithoutTemplate);
     }
     return traceCall(settings, 'chat', describe, work);
@@ -107,9 +107,9 @@ const KINDS = {
 };
 const OPTIONS: readonly string[] = [...Object.keys(KINDS), ...PROCESSOR_OPTIONS];
 
-const namesOf = (own: Readonly<Record<string, true>>) => [...Object.keys(own), ...GOVERNANCE_OPTIONS];
+const readNames = (own: Readonly<Record<string, true>>) => [...Object.keys(own), ...GOVERNANCE_OPTIONS];
 
-const MODEL_CALL = namesOf({
+const MODEL_CALL = readNames({
   model: true,
   prompt: true,
   call: true,
@@ -125,7 +125,7 @@ const MODEL_CALL = namesOf({
   judge: true,
 } satisfies Record<Exclude<keyof ModelCall<unknown>, keyof GovernanceOptions>, true>);
 
-const TOOL_CALL = namesOf({
+const TOOL_CALL = readNames({
   toolName: true,
   call: true,
   arguments: true,
@@ -133,7 +133,7 @@ const TOOL_CALL = namesOf({
   judge: true,
 } satisfies Record<Exclude<keyof ToolCall<unknown>, keyof GovernanceOptions>, true>);
 
-const FALLBACK_CALL = namesOf({
+const FALLBACK_CALL = readNames({
   call: true,
   answerOf: true,
   prompt: true,
@@ -155,9 +155,9 @@ function describeModelCall<T>(call: ModelCall<T>): SpanDescription<T> {
       [semconv.ATTR_GEN_AI_OPERATION_NAME]: operation,
       [semconv.ATTR_GEN_AI_REQUEST_MODEL]: model,
       ...(provider === undefined ? {} : { [semconv.ATTR_GEN_AI_PROVIDER_NAME]: provider }),
-      ...(toolName === undefined ? {} : { [attributeOf('tool_name')]: toolName }),
+      ...(toolName === undefined ? {} : { [toAttribute('tool_name')]: toolName }),
     },
-    governance: governanceOf(call),
+    governance: toGovernance(call),
     isModelCall: true,
     judge: call.judge,
     interaction: {
@@ -191,8 +191,8 @@ function describeModelCall<T>(call: ModelCall<T>): SpanDescription<T> {
 /** A model call that is not made because it names no prompt template. */
 function blockedCall<T>(description: SpanDescription<T>): SpanDescription<T> {
   const decision = {
-    [attributeOf('policy_decision')]: 'deny',
-    [attributeOf('policy_reason')]: 'prompt_template_missing' satisfies ReasonCode,
+    [toAttribute('policy_decision')]: 'deny',
+    [toAttribute('policy_reason')]: 'prompt_template_missing' satisfies ReasonCode,
   };
   return {
     ...description,
@@ -217,7 +217,7 @@ function describeToolCall<T>(call: ToolCall<T>): SpanDescription<T> {
       [semconv.ATTR_GEN_AI_TOOL_NAME]: call.toolName,
       ...(call.callId === undefined ? {} : { [semconv.ATTR_GEN_AI_TOOL_CALL_ID]: call.callId }),
     },
-    governance: governanceOf(call),
+    governance: toGovernance(call),
     judge: call.judge,
     interaction: { toolArguments: call.arguments },
     outcome: (result) => ({
@@ -235,15 +235,15 @@ function describeFallback<T>(call: FallbackCall<T>, isHashed: boolean): SpanDesc
     kind: SpanKind.INTERNAL,
     attributes: {
       [semconv.ATTR_GEN_AI_OPERATION_NAME]: 'fallback',
-      ...(toolName === undefined ? {} : { [attributeOf('tool_name')]: toolName }),
+      ...(toolName === undefined ? {} : { [toAttribute('tool_name')]: toolName }),
     },
-    governance: governanceOf({ ...call, fallbackUsed: true }),
+    governance: toGovernance({ ...call, fallbackUsed: true }),
     interaction: { prompt: call.prompt },
     // The answer is hashed but not scored, because it is not the model's.
     outcome: (result) => {
       const { answer } = readProviderResponse(answerOf(result));
       const isKnown = isHashed && answer !== undefined;
-      const attributes = isKnown ? { [attributeOf('answer_hash')]: answerHash(answer) } : {};
+      const attributes = isKnown ? { [toAttribute('answer_hash')]: answerHash(answer) } : {};
       return { attributes, interaction: {} };
     },
     parent: call.parent === undefined || !isSpanContextValid(call.parent) ? undefined : call.parent,

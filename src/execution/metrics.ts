@@ -1,6 +1,6 @@
 /** Metrics of governed execution, with bounded attribute values. */
 import { type Attributes, type Counter, type MeterProvider, metrics } from '@opentelemetry/api';
-import { attributeOf, BoundedNames, semconv, VERSION } from '../base/index.ts';
+import { BoundedNames, semconv, toAttribute, VERSION } from '../base/index.ts';
 
 /** Distinct custom reasons, types and tools; further ones count as `_other`. */
 const MAX_NAMES = 200;
@@ -26,8 +26,8 @@ let made: Instruments | undefined;
 export function countFallback({ type, reason, toolName }: CountedFallback): void {
   const { fallbacks, types, reasons, tools } = instruments();
   const attributes: Attributes = {
-    [attributeOf('fallback_type')]: types.admit(type),
-    [attributeOf('fallback_reason')]: reasons.admit(reason),
+    [toAttribute('fallback_type')]: types.admit(type),
+    [toAttribute('fallback_reason')]: reasons.admit(reason),
   };
   if (toolName !== undefined) attributes[semconv.ATTR_GEN_AI_TOOL_NAME] = tools.admit(toolName);
   fallbacks.add(1, attributes);

@@ -49,7 +49,7 @@ export function openSpans(
     await provider.shutdown();
   };
   return {
-    tracer: () => tracerOf(provider),
+    tracer: () => readTracer(provider),
     forceFlush: () => processor.forceFlush(),
     shutdown: () => {
       stopped ??= stop();
@@ -59,7 +59,7 @@ export function openSpans(
 }
 
 function providedBy(provider: TracerProvider): SpanDestination {
-  return { tracer: () => tracerOf(provider), forceFlush: () => flush(provider), shutdown: async () => {} };
+  return { tracer: () => readTracer(provider), forceFlush: () => flush(provider), shutdown: async () => {} };
 }
 
 /** Looked up per call: the application may register its provider later. */
@@ -68,7 +68,7 @@ function registered(): SpanDestination {
     tracer: () => {
       const provider = runningProvider();
       if (provider === undefined) warnOnce();
-      return tracerOf(provider ?? trace);
+      return readTracer(provider ?? trace);
     },
     forceFlush: () => flush(runningProvider()),
     shutdown: async () => {},
@@ -86,7 +86,7 @@ function warnOnce(): void {
   );
 }
 
-function tracerOf(provider: Pick<TracerProvider, 'getTracer'>): Tracer {
+function readTracer(provider: Pick<TracerProvider, 'getTracer'>): Tracer {
   return provider.getTracer('mcp-observatory', VERSION);
 }
 

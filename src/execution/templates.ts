@@ -87,7 +87,7 @@ export async function templateReport(db: Queryable, query: TemplateQuery): Promi
     const { rows } = await db.query(GROUPS, [from.toISOString(), until.toISOString(), service ?? null]);
     const calls = Number(rows[0]?.all_calls ?? 0);
     const untemplated = Number(rows[0]?.all_untemplated ?? 0);
-    const groups = rows.map(groupOf).filter((group) => group.untemplated > 0);
+    const groups = rows.map(readGroup).filter((group) => group.untemplated > 0);
     return {
       from,
       until,
@@ -101,7 +101,7 @@ export async function templateReport(db: Queryable, query: TemplateQuery): Promi
   }
 }
 
-function groupOf(row: Readonly<Record<string, unknown>>): TemplateGroup {
+function readGroup(row: Readonly<Record<string, unknown>>): TemplateGroup {
   const text = (value: unknown) => (typeof value === 'string' ? value : null);
   return {
     service: text(row.service),

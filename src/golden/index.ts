@@ -4,12 +4,12 @@
  */
 export {
   compareWithGolden,
+  computeEffectiveness,
   type Drift,
   type DriftFinding,
   type DriftLevel,
   detectDrift,
   type Effectiveness,
-  effectivenessOf,
   type MatchOptions,
   toMatchGolden,
   withoutVolatile,

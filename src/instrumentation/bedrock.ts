@@ -7,7 +7,7 @@ import {
   type JsonObject,
   numberAt,
   objectAt,
-  objectOf,
+  readObject,
   stringAt,
   stringsAt,
 } from '../json/index.ts';
@@ -92,7 +92,7 @@ const CONVERSE: Command = {
   operationOf: () => semconv.GEN_AI_OPERATION_NAME_VALUE_CHAT,
   as: {
     ...SHARED,
-    attributes: (input) => requestAttributes(objectOf(input.inferenceConfig)),
+    attributes: (input) => requestAttributes(readObject(input.inferenceConfig)),
     tools: (input) => objectAt(input, 'toolConfig')?.tools,
   },
 };
@@ -115,8 +115,8 @@ const INVOKE: Command = {
     ...SHARED,
     attributes: (body) =>
       requestAttributes({
-        ...objectOf(body.inferenceConfig),
-        ...objectOf(body.textGenerationConfig),
+        ...readObject(body.inferenceConfig),
+        ...readObject(body.textGenerationConfig),
         ...body,
       }),
     tools: (body) => objectAt(body, 'toolConfig')?.tools ?? body.tools,
@@ -157,7 +157,7 @@ function describe(command: unknown): CallDescription | undefined {
     model: model === undefined ? undefined : modelName(model),
     server: undefined,
     stream: streamIn !== undefined,
-    streamIn: streamIn === undefined ? undefined : (output) => objectOf(output)[streamIn],
+    streamIn: streamIn === undefined ? undefined : (output) => readObject(output)[streamIn],
     request,
     as,
     reader: new AnswerReader(api, responseAttributes),

@@ -3,15 +3,15 @@ import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentat
 import { semconv } from '../base/index.ts';
 import { holdsTextAlone, parseRequest, present } from '../interaction/index.ts';
 import {
+  addUp,
   isObject,
   type JsonObject,
   listAt,
   numberAt,
   objectAt,
-  objectOf,
+  readObject,
   stringAt,
   stringsAt,
-  sumOf,
 } from '../json/index.ts';
 import { readUsageObject } from '../signals/index.ts';
 import { geminiContent, geminiInteractions } from '../wire/index.ts';
@@ -82,7 +82,7 @@ const POINTS: readonly PatchPoint[] = [
     (method): PatchPoint => ({
       ...interactions(method),
       describe: (self, [, params]) =>
-        describeInteraction(self, { stream: objectOf(params).stream, background: true }),
+        describeInteraction(self, { stream: readObject(params).stream, background: true }),
       retrieves: ([id]) => id,
     }),
   ),
@@ -173,12 +173,12 @@ function describe(self: ModelsModule, params: unknown, call: Call): CallDescript
 }
 
 const REQUESTS: Readonly<Record<Call, RequestReader>> = {
-  generate: requestsOf('generate'),
-  stream: requestsOf('stream'),
-  embed: requestsOf('embed'),
+  generate: toRequests('generate'),
+  stream: toRequests('stream'),
+  embed: toRequests('embed'),
 };
 
-function requestsOf(call: Call): RequestReader {
+function toRequests(call: Call): RequestReader {
   const isEmbedding = call === 'embed';
   return {
     attributes: (params) => requestAttributes(params, call === 'stream'),
@@ -256,7 +256,7 @@ class EmbeddingsReader implements ResponseReader {
     const counts = listAt(this.#response, 'embeddings').map((embedding) =>
       numberAt(objectAt(embedding, 'statistics'), 'tokenCount'),
     );
-    const inputTokens = sumOf(...counts);
+    const inputTokens = addUp(...counts);
     const usage = readUsageObject(objectAt(this.#response, 'usageMetadata'));
     return {
       finishReasons: [],

@@ -43,7 +43,7 @@ function spanNotes(): SpanNotes {
  */
 export function attachInteraction(span: Span, part: Interaction): void {
   if (!wantsInteraction(span)) return;
-  const before = interactionOf(span);
+  const before = findInteraction(span);
   note(span, before === undefined ? part : mergeInteractions(before, part));
 }
 
@@ -63,7 +63,7 @@ export function attachUnread(span: Span, read: () => Interaction): void {
   else note(span, new Unread(read));
 }
 
-function interactionOf(span: object): Interaction | undefined {
+function findInteraction(span: object): Interaction | undefined {
   const attached = (span as MarkedSpan)[INTERACTION];
   if (!(attached instanceof Unread)) return attached;
   note(span, undefined);
@@ -101,14 +101,14 @@ export function announceTools(span: Span, tools: unknown, model: string | undefi
 
 /** Returns and removes the data attached to a span. */
 export function takeInteraction(span: object): Interaction | undefined {
-  const interaction = interactionOf(span);
+  const interaction = findInteraction(span);
   if (interaction !== undefined) note(span, undefined);
   return interaction;
 }
 
 /** Returns the data attached to a span, which stays there. */
 export function attachedTo(span: object): Interaction | undefined {
-  return interactionOf(span);
+  return findInteraction(span);
 }
 
 /** Whether a span has attached data that was not taken yet. */
@@ -122,7 +122,7 @@ export function hasInteraction(span: object): boolean {
  * @returns the characters that are kept.
  */
 export function keepInteraction(span: object): number {
-  const attached = interactionOf(span);
+  const attached = findInteraction(span);
   if (attached === undefined) return 0;
   const { prompt, answer, retrievedContext, toolArguments, tools } = attached;
   const kept: Interaction = {
@@ -160,7 +160,7 @@ export function keepAhead(
   part: Pick<Interaction, 'written' | 'identities' | 'evidence'>,
 ): void {
   // Another reader may have had it enriched meanwhile.
-  if (!isEnriched(span)) note(span, { ...interactionOf(span), ...part });
+  if (!isEnriched(span)) note(span, { ...findInteraction(span), ...part });
 }
 
 /** Undefined for what is not JSON; hashing it reports that. */

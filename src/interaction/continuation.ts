@@ -1,5 +1,5 @@
 /** What a request says of the conversation that it goes on with, in any provider's form. */
-import { isObject, listAt, listOf, objectAt, sha256Hex, stringAt } from '../json/index.ts';
+import { isObject, listAt, objectAt, readList, sha256Hex, stringAt } from '../json/index.ts';
 
 export interface Continuation {
   /** Names of what the provider keeps, unique there: an earlier answer, a conversation. */
@@ -15,10 +15,10 @@ const MAX_ANSWERED = 64;
 const MAX_OPENING = 2000;
 
 /** The messages of a request for a chat, a response, a message or contents. */
-function historyOf(request: unknown): readonly unknown[] {
+function readHistory(request: unknown): readonly unknown[] {
   if (!isObject(request)) return [];
   const { messages, input, contents } = request;
-  return listOf(messages ?? input ?? contents);
+  return readList(messages ?? input ?? contents);
 }
 
 /** The name of a conversation that the provider keeps. */
@@ -35,7 +35,7 @@ export function keptAnswer(id: string): string {
 export function readContinuation(request: unknown): Continuation {
   const previous = stringAt(request, 'previous_response_id') ?? stringAt(request, 'previous_interaction_id');
   const kept = [previous === undefined ? undefined : keptAnswer(previous), keptConversation(request)];
-  return { kept: kept.filter((name) => name !== undefined), answered: answeredLast(historyOf(request)) };
+  return { kept: kept.filter((name) => name !== undefined), answered: answeredLast(readHistory(request)) };
 }
 
 /** The results that follow on the last answer of the model with tool calls. */
@@ -51,7 +51,7 @@ function answeredLast(history: readonly unknown[]): string[] {
 }
 
 function answeredIn(message: unknown): string[] {
-  const id = stringAt(message, 'tool_call_id') ?? outputOf(message);
+  const id = stringAt(message, 'tool_call_id') ?? readOutput(message);
   if (id !== undefined) return [id];
   const ids: string[] = [];
   for (const part of [...listAt(message, 'content'), ...listAt(message, 'parts')].slice(-MAX_ANSWERED)) {
@@ -68,7 +68,7 @@ function answeredIn(message: unknown): string[] {
 }
 
 /** Items of the Responses API: `function_call_output`, `custom_tool_call_output`, ...; of interactions: `function_result`. */
-function outputOf(item: unknown): string | undefined {
+function readOutput(item: unknown): string | undefined {
   const type = stringAt(item, 'type');
   const isOutput = type?.endsWith('_call_output') === true || type === 'function_result';
   return isOutput ? stringAt(item, 'call_id') : undefined;
@@ -78,19 +78,19 @@ function outputOf(item: unknown): string | undefined {
  * What tells conversations apart whose tool calls have the same ids: the first message of the user, hashed. Providers
  * without ids of their own count calls (`call_1`), or have none.
  */
-export function openingOf(request: unknown): string {
+export function readOpening(request: unknown): string {
   const input = isObject(request) ? (request.input ?? request.contents) : undefined;
   if (typeof input === 'string') return hashed(input);
-  for (const message of historyOf(request).slice(0, MAX_LOOKED_AT)) {
+  for (const message of readHistory(request).slice(0, MAX_LOOKED_AT)) {
     if (typeof message === 'string') return hashed(message);
     const role = stringAt(message, 'role');
     if (role !== 'user' && !(role === undefined && stringAt(message, 'text') !== undefined)) continue;
-    return hashed(textOf(message));
+    return hashed(readText(message));
   }
   return '';
 }
 
-function textOf(message: unknown): string {
+function readText(message: unknown): string {
   const content = stringAt(message, 'content') ?? stringAt(message, 'text');
   if (content !== undefined) return content;
   let text = '';

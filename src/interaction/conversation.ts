@@ -2,7 +2,7 @@ import type { Span } from '@opentelemetry/api';
 import type { TokenUsage } from '../signals/index.ts';
 import { attachUnread } from './attached.ts';
 import { conversationText, type Message } from './messages.ts';
-import { plainRequestOf } from './plain-request.ts';
+import { findPlainRequest } from './plain-request.ts';
 import type { CallContent, Interaction } from './types.ts';
 
 /**
@@ -58,7 +58,8 @@ function read(said: AttachedConversation): Interaction {
     providerCostUsd: said.costUsd?.(),
     tools,
     // Read for nothing but the share of the tools.
-    plainRequest: tools !== undefined && said.isTextAlone?.() === true ? plainRequestOf(messages) : undefined,
+    plainRequest:
+      tools !== undefined && said.isTextAlone?.() === true ? findPlainRequest(messages) : undefined,
     content: said.content,
   };
 }

@@ -26,7 +26,7 @@ export {
   responseContent,
   toolContent,
 } from './content.ts';
-export { keptAnswer, keptConversation, openingOf, readContinuation } from './continuation.ts';
+export { keptAnswer, keptConversation, readContinuation, readOpening } from './continuation.ts';
 export { type AttachedConversation, attachConversation } from './conversation.ts';
 export { hasLongContent, readInteraction, readWritten } from './dialects/index.ts';
 export {
@@ -37,7 +37,7 @@ export {
   isModelCall,
   kindInWords,
   kindOfAttached,
-  spanTypeOf,
+  readSpanType,
 } from './kind.ts';
 export {
   acceptLateWork,
@@ -58,8 +58,8 @@ export {
   type ToolCallResponsePart,
 } from './messages.ts';
 export { createModelMetrics, type ModelMetrics, recordModelCall } from './model-metrics.ts';
-export { readOfferedTools, type ServerToolName, serverToolOf, type ToolOffer } from './offered-tools.ts';
-export { OuterCall, outerCallOf, withOuterCall } from './outer-call.ts';
+export { readOfferedTools, type ServerToolName, type ToolOffer, toServerTool } from './offered-tools.ts';
+export { findOuterCall, OuterCall, withOuterCall } from './outer-call.ts';
 export { parseInstructions, parseMessages, parseRequest } from './parse-messages.ts';
 export { holdsTextAlone } from './plain-request.ts';
 export { normalizeProvider } from './provider.ts';

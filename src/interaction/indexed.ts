@@ -41,7 +41,7 @@ export function collectIndexed<P extends string>(
   for (const key in attributes) {
     let place = seen.get(key);
     if (place === undefined) {
-      place = placeOf(key, prefixes) ?? null;
+      place = findPlace(key, prefixes) ?? null;
       if (seen.size >= MAX_SEEN) seen.clear();
       if (key.length <= MAX_SEEN_CHARS) seen.set(key, place);
     }
@@ -52,8 +52,8 @@ export function collectIndexed<P extends string>(
   return found === undefined ? NONE : sorted(found);
 }
 
-function placeOf<P extends string>(key: string, prefixes: readonly P[]): Place<P> | undefined {
-  const prefix = prefixOf(key, prefixes);
+function findPlace<P extends string>(key: string, prefixes: readonly P[]): Place<P> | undefined {
+  const prefix = findPrefix(key, prefixes);
   if (prefix === undefined) return undefined;
   const dot = key.indexOf('.', prefix.length);
   const index = parseIndex(key, prefix.length, dot === -1 ? key.length : dot);
@@ -77,7 +77,7 @@ function sorted<P extends string>(
   return all;
 }
 
-function prefixOf<P extends string>(key: string, prefixes: readonly P[]): P | undefined {
+function findPrefix<P extends string>(key: string, prefixes: readonly P[]): P | undefined {
   for (const prefix of prefixes) if (key.startsWith(prefix)) return prefix;
   return undefined;
 }
@@ -89,7 +89,7 @@ export function collectNested(group: IndexedGroup, prefix: string): readonly Ind
   let found: Map<string, Map<number, Map<string, unknown>>> | undefined;
   for (const [key, value] of group) {
     if (!key.startsWith(prefix)) continue;
-    const place = placeOf(key, [prefix]);
+    const place = findPlace(key, [prefix]);
     if (place === undefined) continue;
     found ??= new Map();
     put(found, place, value);

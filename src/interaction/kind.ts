@@ -1,5 +1,5 @@
 import { semconv } from '../base/index.ts';
-import { isObject, type JsonObject, parseContainerOrKeep, textOf } from '../json/index.ts';
+import { isObject, type JsonObject, parseContainerOrKeep, toText } from '../json/index.ts';
 import { readTextField } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
 import type { Interaction } from './types.ts';
@@ -54,30 +54,30 @@ export function kindInWords(
 }
 
 function namedKind(attributes: JsonObject): InteractionKind | undefined {
-  const method = textOf(attributes[semconv.ATTR_MCP_METHOD_NAME]);
+  const method = toText(attributes[semconv.ATTR_MCP_METHOD_NAME]);
   if (method !== undefined) return method === 'tools/call' ? 'tool' : 'other';
-  const operation = operationOf(attributes);
+  const operation = readOperation(attributes);
   const byOperation =
     operation === undefined
       ? undefined
       : (OPERATIONS.get(operation) ?? OPERATIONS.get(operation.toLowerCase()));
   if (byOperation !== undefined) return byOperation;
-  const type = spanTypeOf(attributes);
+  const type = readSpanType(attributes);
   if (type !== undefined) return SPAN_TYPES.get(type);
-  const aiSdk = textOf(attributes['ai.operationId']);
+  const aiSdk = toText(attributes['ai.operationId']);
   return aiSdk === undefined ? undefined : aiSdkKind(aiSdk);
 }
 
 function guessKind(span: SpanView, attributes: JsonObject): InteractionKind {
   // Anthropic's own spans always name the operation of a model call.
-  if (textOf(span.instrumentationScope?.name)?.startsWith(ANTHROPIC_SCOPE) === true) return 'other';
-  if (spanTypeOf(attributes) !== undefined) return 'other';
-  if (operationOf(attributes) !== undefined && span.kind !== CLIENT) return 'other';
+  if (toText(span.instrumentationScope?.name)?.startsWith(ANTHROPIC_SCOPE) === true) return 'other';
+  if (readSpanType(attributes) !== undefined) return 'other';
+  if (readOperation(attributes) !== undefined && span.kind !== CLIENT) return 'other';
   return readTextField(attributes, 'model') === undefined ? 'other' : 'model';
 }
 
-const operationOf = (attributes: JsonObject): string | undefined =>
-  textOf(attributes[semconv.ATTR_GEN_AI_OPERATION_NAME]) ?? textOf(attributes['llm.request.type']);
+const readOperation = (attributes: JsonObject): string | undefined =>
+  toText(attributes[semconv.ATTR_GEN_AI_OPERATION_NAME]) ?? toText(attributes['llm.request.type']);
 
 function aiSdkKind(operation: string): InteractionKind {
   if (operation === 'ai.toolCall') return 'tool';
@@ -162,12 +162,12 @@ const SPAN_TYPES: ReadonlyMap<string, InteractionKind> = new Map([
 ]);
 
 /** The word in which an instrumentation says what a span is, in lower case: `llm`, `tool`, `chain` ... */
-export function spanTypeOf(attributes: JsonObject): string | undefined {
+export function readSpanType(attributes: JsonObject): string | undefined {
   for (const name of TYPE_NAMES) {
     const given = attributes[name];
     if (typeof given !== 'string' || given.length > MAX_TYPE_CHARS) continue;
     const told = parseContainerOrKeep(given);
-    const word = isObject(told) ? textOf(told.type) : textOf(told);
+    const word = isObject(told) ? toText(told.type) : toText(told);
     if (word) return word.replaceAll('"', '').toLowerCase();
   }
   return undefined;

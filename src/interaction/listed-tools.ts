@@ -2,7 +2,7 @@
  * Which MCP server listed which tools in this process, by the name the server gives itself. On `globalThis` under a
  * registered symbol, so that two installed copies of this package share it.
  */
-import { isObject, listOf, stringAt } from '../json/index.ts';
+import { isObject, readList, stringAt } from '../json/index.ts';
 
 export interface ListedTool {
   /** The beginning of it. */
@@ -28,7 +28,7 @@ export function listedTools(): ReadonlyMap<string, ReadonlyMap<string, ListedToo
 /** Remembers what `tools/list` gave. Tools beyond 8,192 are not remembered. */
 export function noteListedTools(server: string, list: unknown, isOwnName = true): void {
   const known = tools();
-  for (const tool of listOf(list).slice(0, MAX_TOOLS)) {
+  for (const tool of readList(list).slice(0, MAX_TOOLS)) {
     const name = isObject(tool) ? stringAt(tool, 'name')?.slice(0, MAX_TEXT) : undefined;
     if (name === undefined) continue;
     let servers = known.get(name);

@@ -1,5 +1,5 @@
 /** The tools a model call offers, in the form of any provider or framework. */
-import { isObject, type JsonObject, listOf, parseContainerOrKeep, stringAt } from '../json/index.ts';
+import { isObject, type JsonObject, parseContainerOrKeep, readList, stringAt } from '../json/index.ts';
 import type { ToolDefinitionView } from '../signals/index.ts';
 import { listedTools } from './listed-tools.ts';
 
@@ -23,7 +23,7 @@ const MAX_NAME = 200;
  */
 export function readOfferedTools(tools: unknown): readonly ToolOffer[] {
   const found: ToolOffer[] = [];
-  for (const item of listOf(parseContainerOrKeep(tools))) {
+  for (const item of readList(parseContainerOrKeep(tools))) {
     if (found.length >= MAX_OFFERED_TOOLS) break;
     const tool = parseContainerOrKeep(item);
     if (!isObject(tool) || tool.defer_loading === true) continue;
@@ -78,7 +78,7 @@ const SEPARATOR = /[_\-./:]/;
  * Where an offered tool comes from: the server that listed a tool of its name in this process, or of the rest of its
  * name after a prefix, such as `mcp__github__search`. Of several servers, the one whose description it has.
  */
-export function serverToolOf({ name, definition }: ToolOffer): ServerToolName {
+export function toServerTool({ name, definition }: ToolOffer): ServerToolName {
   const listed = listedTools();
   if (listed.size === 0) return { server: '', tool: name };
   for (let at = 0; at < name.length; at += 1) {

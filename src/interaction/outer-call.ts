@@ -55,6 +55,6 @@ export function withOuterCall(active: Context, call: OuterCall): Context {
 }
 
 /** The outer call of a context, if it has one. */
-export function outerCallOf(active: Context): OuterCall | undefined {
+export function findOuterCall(active: Context): OuterCall | undefined {
   return active.getValue(KEY) as OuterCall | undefined;
 }

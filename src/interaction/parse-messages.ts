@@ -8,14 +8,14 @@ import {
   firstText,
   isObject,
   type JsonObject,
-  listOf,
-  objectOf,
   parseContainerOrKeep,
+  readList,
+  readObject,
   stringAt,
-  textOf,
+  toText,
 } from '../json/index.ts';
 import type { Message, MessagePart, MessageRole } from './messages.ts';
-import { flagOf, parsePart, parseParts, parseTextPart, parseToolCall } from './parse-parts.ts';
+import { parsePart, parseParts, parseTextPart, parseToolCall, readFlag } from './parse-parts.ts';
 
 /** Reads one message, a list of messages, or bare text, which is a message of `role`. */
 export function parseMessages(value: unknown, role: MessageRole = 'user'): Message[] {
@@ -82,13 +82,13 @@ function parseMessage(given: unknown, role: MessageRole): Message | undefined {
   const spoken = parseRole(item.role) ?? role;
   const parts = Array.isArray(item.parts) ? parseParts(item.parts) : parseParts(item.content ?? item.text);
   const message = { role: spoken, parts: spoken === 'tool' ? asToolResult(parts, item) : parts };
-  for (const call of listOf(parseContainerOrKeep(item.tool_calls ?? item.toolCalls))) {
+  for (const call of readList(parseContainerOrKeep(item.tool_calls ?? item.toolCalls))) {
     const part = parseToolCall(call);
     if (part !== undefined) message.parts.push(part);
   }
   if (message.parts.length === 0) {
     // A refusal, or a transcript.
-    const said = parseTextPart(item.refusal ?? objectOf(item.audio).transcript);
+    const said = parseTextPart(item.refusal ?? readObject(item.audio).transcript);
     if (said !== undefined) message.parts.push(said);
   }
   return message;
@@ -98,7 +98,9 @@ function parseMessage(given: unknown, role: MessageRole): Message | undefined {
 function withoutClass(item: JsonObject): JsonObject {
   if (item.role !== undefined) return item;
   const inner = [item.kwargs, item.data].find(isObject) ?? item;
-  const name = [inner.type, item.type, listOf(item.id).at(-1)].find((word) => parseRole(word) !== undefined);
+  const name = [inner.type, item.type, readList(item.id).at(-1)].find(
+    (word) => parseRole(word) !== undefined,
+  );
   if (name === undefined || (inner === item && item.content === undefined)) return inner;
   return { ...inner, type: undefined, role: name };
 }
@@ -132,7 +134,7 @@ function parseResponsesItem(item: JsonObject): Message | undefined {
         parts: [
           {
             type: 'tool_call_response',
-            id: textOf(item.call_id),
+            id: toText(item.call_id),
             response: item.output,
             isError: item.status === 'failed' ? true : undefined,
           },
@@ -145,7 +147,7 @@ function parseResponsesItem(item: JsonObject): Message | undefined {
 
 /** The reasoning that an item shows: paragraphs of a summary, or the reasoning itself. */
 function parseReasoning(item: JsonObject): MessagePart[] {
-  return [...listOf(item.summary), ...listOf(item.content)].flatMap((part): MessagePart[] => {
+  return [...readList(item.summary), ...readList(item.content)].flatMap((part): MessagePart[] => {
     const text = stringAt(part, 'text');
     return text === undefined ? [] : [{ type: 'reasoning', content: text }];
   });
@@ -178,9 +180,9 @@ function asToolResult(parts: MessagePart[], message: JsonObject): MessagePart[] 
     {
       type: 'tool_call_response',
       id: firstText(message.tool_call_id, message.toolCallId, message.id),
-      name: textOf(message.name),
+      name: toText(message.name),
       response: text.map((part) => part.content).join('\n'),
-      isError: flagOf(message),
+      isError: readFlag(message),
     },
   ];
 }

@@ -3,12 +3,12 @@ import {
   firstText,
   isObject,
   type JsonObject,
-  listOf,
-  objectOf,
   parseContainer,
   parseContainerOrKeep,
-  textOf,
+  readList,
+  readObject,
   toJsonText,
+  toText,
 } from '../json/index.ts';
 import type { MessagePart } from './messages.ts';
 
@@ -33,7 +33,7 @@ export function parseSerializedParts(content: unknown): MessagePart[] {
 export function parsePart(item: unknown): MessagePart | undefined {
   if (typeof item === 'string') return { type: 'text', content: item };
   if (!isObject(item)) return undefined;
-  const type = textOf(item.type) ?? untypedKind(item);
+  const type = toText(item.type) ?? untypedKind(item);
   switch (type) {
     case 'text':
     case 'input_text':
@@ -58,11 +58,11 @@ export function parsePart(item: unknown): MessagePart | undefined {
     case 'toolUse':
       return parseToolCall(item);
     case 'reasoningContent': {
-      const { reasoningText } = objectOf(item.reasoningContent);
-      return { type: 'reasoning', content: textOf(objectOf(reasoningText).text) ?? '' };
+      const { reasoningText } = readObject(item.reasoningContent);
+      return { type: 'reasoning', content: toText(readObject(reasoningText).text) ?? '' };
     }
     case 'codeExecutionResult':
-      return codeResult(objectOf(item.codeExecutionResult));
+      return codeResult(readObject(item.codeExecutionResult));
     default:
       return type !== undefined && TOOL_RESULT_TYPE.test(type) ? parseToolResult(item) : undefined;
   }
@@ -110,29 +110,29 @@ function parseToolResult(item: JsonObject): MessagePart {
     id: firstText(inner.tool_use_id, inner.toolCallId, inner.tool_call_id, inner.call_id, inner.id),
     name: firstText(inner.name, inner.toolName),
     response: inner.response ?? inner.result ?? inner.output ?? inner.content,
-    isError: flagOf(inner),
+    isError: readFlag(inner),
   };
 }
 
 /** Bedrock's blocks are `{text}`, `{json}`, `{image}` ... */
 function parseBedrockResult({ toolUseId, content, status }: JsonObject): MessagePart {
-  const response = listOf(content)
+  const response = readList(content)
     .filter(isObject)
     .map((block) => {
       const [type] = Object.keys(block);
-      const text = type === 'json' ? toJsonText(block.json) : textOf(block.text);
+      const text = type === 'json' ? toJsonText(block.json) : toText(block.text);
       return text === undefined ? { type } : { type: 'text', text };
     });
   return {
     type: 'tool_call_response',
-    id: textOf(toolUseId),
+    id: toText(toolUseId),
     response,
     isError: typeof status === 'string' ? status === 'error' : undefined,
   };
 }
 
 /** Whether a result or its message is flagged as failed. */
-export function flagOf(value: JsonObject): boolean | undefined {
+export function readFlag(value: JsonObject): boolean | undefined {
   const flag = value.is_error ?? value.isError;
   return typeof flag === 'boolean' ? flag : undefined;
 }

@@ -1,4 +1,4 @@
-import { isObject, listOf, stringAt } from '../json/index.ts';
+import { isObject, readList, stringAt } from '../json/index.ts';
 import type { PlainRequest } from '../signals/index.ts';
 import type { Message } from './messages.ts';
 
@@ -8,7 +8,7 @@ const MAX_CHARACTERS = 16_384;
 /** Whether the messages of a request, in the form of any provider, hold texts alone: no media, no files, no calls. */
 export function holdsTextAlone(messages: unknown): boolean {
   if (typeof messages === 'string') return true;
-  const all = listOf(messages);
+  const all = readList(messages);
   return all.length <= MAX_MESSAGES && all.every(isText);
 }
 
@@ -29,7 +29,7 @@ function isTextPart(part: unknown): boolean {
 const PLAIN_TYPES: ReadonlySet<string> = new Set(['text', 'input_text']);
 
 /** The texts of a request that opens a conversation; undefined when it is long, or holds answers or calls. */
-export function plainRequestOf(messages: readonly Message[]): PlainRequest | undefined {
+export function findPlainRequest(messages: readonly Message[]): PlainRequest | undefined {
   const texts: string[] = [];
   let characters = 0;
   for (const { role, parts } of messages) {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf, textOf } from '../json/index.ts';
+import { isObject, type JsonObject, readObject, toText } from '../json/index.ts';
 import { readReportedCost, readUsageObject, type TokenUsage } from '../signals/index.ts';
 import { type Answer, readAnyAnswer } from '../wire/index.ts';
 import { outputMessages, type RequestedToolCall, toolCallsOfAnswer } from './answer.ts';
@@ -37,13 +37,13 @@ export function readProviderResponse(value: unknown): ProviderResponse {
   if (!isObject(value)) return NOTHING;
   try {
     const answer = readAnyAnswer(value);
-    return answer === undefined ? readPlain(value) : responseOf(answer);
+    return answer === undefined ? readPlain(value) : toResponse(answer);
   } catch {
     return NOTHING;
   }
 }
 
-function responseOf(answer: Answer): ProviderResponse {
+function toResponse(answer: Answer): ProviderResponse {
   const messages = outputMessages(answer);
   return {
     provider: answer.provider,
@@ -66,12 +66,12 @@ const MAX_DEPTH = 4;
  * application code, of the AI SDK (`{text, usage, finishReason, response}`), of MCP tools (`{content: [...]}`).
  */
 function readPlain(value: JsonObject): ProviderResponse {
-  const response = objectOf(value.response);
-  const finishReason = textOf(value.finishReason ?? value.finish_reason);
+  const response = readObject(value.response);
+  const finishReason = toText(value.finishReason ?? value.finish_reason);
   return {
     answer: readText(value, MAX_DEPTH),
-    model: textOf(value.model ?? response.modelId),
-    responseId: textOf(value.id ?? response.id),
+    model: toText(value.model ?? response.modelId),
+    responseId: toText(value.id ?? response.id),
     finishReasons: finishReason === undefined ? undefined : [finishReason],
     usage: readUsageObject(value.usage),
     costUsd: readReportedCost(value.usage),

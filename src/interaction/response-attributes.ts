@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
-import { attributeOf, semconv } from '../base/index.ts';
+import { semconv, toAttribute } from '../base/index.ts';
 import { type TokenUsage, writeUsageUnits } from '../signals/index.ts';
 import type { ProviderResponse } from './provider-response.ts';
 
@@ -51,7 +51,7 @@ function addUsage(attributes: Attributes, usage: TokenUsage): Attributes {
   if (usage.cacheWrite1hTokens !== undefined)
     attributes[semconv.ATTR_ANTHROPIC_CACHE_WRITE_1H] = usage.cacheWrite1hTokens;
   const units = writeUsageUnits({ ...usage, cacheWrite1hTokens: undefined });
-  if (units !== undefined) attributes[attributeOf('usage_units')] = units;
-  if (usage.disagrees === true) attributes[attributeOf('tokens_disagree')] = true;
+  if (units !== undefined) attributes[toAttribute('usage_units')] = units;
+  if (usage.disagrees === true) attributes[toAttribute('tokens_disagree')] = true;
   return attributes;
 }

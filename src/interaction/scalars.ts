@@ -1,5 +1,5 @@
-import { type AttributeColumn, attributeNamesOf, FIELDS, USAGE_OBJECT_ATTRIBUTES } from '../base/index.ts';
-import { isObject, type JsonObject, parseContainerOrKeep, textOf } from '../json/index.ts';
+import { type AttributeColumn, FIELDS, listAttributeNames, USAGE_OBJECT_ATTRIBUTES } from '../base/index.ts';
+import { isObject, type JsonObject, parseContainerOrKeep, toText } from '../json/index.ts';
 import {
   placeByWords,
   type ReportedCost,
@@ -14,7 +14,7 @@ import {
 const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
   FIELDS.filter((field) => field.origin === 'attribute').map((field) => [
     field.column,
-    attributeNamesOf(field),
+    listAttributeNames(field),
   ]),
 );
 
@@ -95,7 +95,7 @@ export function readScalars(attributes: JsonObject): Scalars {
     }
     const value = attributes[name];
     if (place.is === 'text') {
-      const text = textOf(value);
+      const text = toText(value);
       if (!text || ranks[place.column] < place.rank) continue;
       texts[place.column] = text;
       ranks[place.column] = place.rank;
@@ -123,7 +123,7 @@ function placeOfOther(name: string): UsagePlace | 'tier' | undefined {
 
 /** What the response says goes before what was asked for. */
 function betterTier(known: string | undefined, name: string, value: unknown): string | undefined {
-  const tier = textOf(value);
+  const tier = toText(value);
   return tier && (known === undefined || name.includes('response')) ? tier : known;
 }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, parseContainer, textOf, toJsonText } from '../json/index.ts';
+import { isObject, type JsonObject, parseContainer, readList, toJsonText, toText } from '../json/index.ts';
 
 /**
  * A tool's result as text, and whether the protocol or the dialect says that it failed: by that a result is evidence or
@@ -31,8 +31,8 @@ export function toolOutcome(result: {
 }
 
 function holdsOther(response: unknown): boolean {
-  const blocks = listOf(isObject(response) ? response.content : response);
-  return blocks.some((block) => isObject(block) && textOf(block.type) !== undefined && block.type !== 'text');
+  const blocks = readList(isObject(response) ? response.content : response);
+  return blocks.some((block) => isObject(block) && toText(block.type) !== undefined && block.type !== 'text');
 }
 
 /** The text of a tool result; JSON if it is neither text nor content blocks. */
@@ -82,7 +82,7 @@ function blocksText(blocks: readonly unknown[]): string | undefined {
       block.source.type === 'text'
     ) {
       texts.push(block.source.data);
-    } else if (Array.isArray(block.content)) texts.push(...listOf(block.content).map(innerText));
+    } else if (Array.isArray(block.content)) texts.push(...readList(block.content).map(innerText));
   }
   return texts.filter((text) => text !== '').join('\n');
 }

@@ -5,7 +5,7 @@
 
 import { diag } from '@opentelemetry/api';
 import type { AttributeColumn } from '../base/index.ts';
-import { isObject, type JsonObject, listOf, textOf } from '../json/index.ts';
+import { isObject, type JsonObject, readList, toText } from '../json/index.ts';
 import {
   readReportedCost,
   readServiceTier,
@@ -59,8 +59,8 @@ export function readUsage(
 ): ReportedUsage {
   const { attributes } = span;
   const metadata = readMetadata(attributes['ai.response.providerMetadata']);
-  const objects = [...metadata.flatMap(usagesOf), ...ownObjects(span, scalars.usageObjects)];
-  const cost = scalars.cost ?? costOf([...metadata, ...objects.map(({ object }) => object)]);
+  const objects = [...metadata.flatMap(readUsages), ...ownObjects(span, scalars.usageObjects)];
+  const cost = scalars.cost ?? readCost([...metadata, ...objects.map(({ object }) => object)]);
   return {
     usage: readCounts(span, { ...scalars, provider, model: scalars.model ?? model }, objects),
     costUsd: cost?.usd,
@@ -106,7 +106,7 @@ function passesCountsOn(span: SpanView, provider: string | undefined): boolean {
   const scope = span.instrumentationScope?.name ?? '';
   if (provider === 'anthropic' && ANTHROPIC_AS_IS.includes(scope)) return true;
   return (
-    textOf(span.attributes['ai.operationId']) !== undefined &&
+    toText(span.attributes['ai.operationId']) !== undefined &&
     span.attributes['ai.usage.inputTokenDetails.noCacheTokens'] === undefined
   );
 }
@@ -123,7 +123,7 @@ function readMetadata(value: unknown): readonly JsonObject[] {
   return value === undefined ? [] : Object.values(readJsonObject(value) ?? {}).filter(isObject);
 }
 
-function usagesOf(told: JsonObject): readonly UsageObject[] {
+function readUsages(told: JsonObject): readonly UsageObject[] {
   return [told.usage, told.usageMetadata].filter(isObject).map((object) => ({ object }));
 }
 
@@ -136,7 +136,7 @@ function ownObjects(span: SpanView, objects: readonly UsageObject[] = NO_OBJECTS
 
 const NO_OBJECTS: readonly UsageObject[] = [];
 
-function costOf(objects: readonly JsonObject[]): Scalars['cost'] {
+function readCost(objects: readonly JsonObject[]): Scalars['cost'] {
   for (const object of objects) {
     const usd = readReportedCost(object);
     if (usd !== undefined) return { usd, isComputed: false };
@@ -151,13 +151,13 @@ export function readUsageBeside(
 ): Pick<ReportedUsage, 'usage' | 'serviceTier' | 'costUsd'> {
   const metadata = readMetadata(providerMetadata);
   const whole = metadata
-    .flatMap(usagesOf)
+    .flatMap(readUsages)
     .map(({ object }) => readUsageObject(object))
     .find((told) => told?.inputTokens !== undefined && told.outputTokens !== undefined);
   return {
     usage: whole ?? readUsageObject(usage),
     serviceTier: tierIn(metadata),
-    costUsd: costOf(metadata)?.usd,
+    costUsd: readCost(metadata)?.usd,
   };
 }
 
@@ -178,10 +178,10 @@ export function readGivenUsage(value: unknown): Pick<Interaction, 'usage' | 'pro
 
 /** What our own words have beside counts. */
 function ownParts(value: JsonObject, read: TokenUsage): TokenUsage {
-  const modes = [...(read.modes ?? []), ...listOf(value.modes).filter((mode) => typeof mode === 'string')];
-  const requests = listOf(value.requests)
+  const modes = [...(read.modes ?? []), ...readList(value.modes).filter((mode) => typeof mode === 'string')];
+  const requests = readList(value.requests)
     .filter(isObject)
-    .map((request) => ({ ...readUsageObject(request), model: textOf(request.model) }));
+    .map((request) => ({ ...readUsageObject(request), model: toText(request.model) }));
   return {
     ...(modes.length === 0 ? {} : { modes }),
     ...(requests.length === 0 ? {} : { requests }),

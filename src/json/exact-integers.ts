@@ -109,7 +109,7 @@ function holdsInteger(value: unknown): boolean {
 
 function marked(value: unknown, schemas: readonly unknown[], root: unknown, wasInteger = false): unknown {
   if (isExactInteger(value)) {
-    const types = new Set(branchesOf(schemas, root).flatMap(({ type }) => type ?? []));
+    const types = new Set(readBranches(schemas, root).flatMap(({ type }) => type ?? []));
     const takesText = types.has('string');
     const takesNumber = types.has('integer') || types.has('number');
     return takesNumber === takesText
@@ -122,7 +122,7 @@ function marked(value: unknown, schemas: readonly unknown[], root: unknown, wasI
   }
   if (typeof value !== 'object' || value === null) return value;
   const noted = integers.get(value);
-  const branches = branchesOf(schemas, root);
+  const branches = readBranches(schemas, root);
   if (Array.isArray(value)) {
     return value.map((item: unknown, at) => {
       const inner = branches.map(
@@ -148,7 +148,7 @@ function listed(list: unknown, at: number): unknown {
 const MAX_BRANCHES = 64;
 
 /** The schemas that apply to one value: these, what they refer to within the root, and their alternatives. */
-function branchesOf(schemas: readonly unknown[], root: unknown): readonly JsonObject[] {
+function readBranches(schemas: readonly unknown[], root: unknown): readonly JsonObject[] {
   const found = new Set<JsonObject>();
   const queue: unknown[] = [...schemas];
   for (let at = 0; at < queue.length && found.size < MAX_BRANCHES; at += 1) {

@@ -17,23 +17,23 @@ export { ABSENT, type Difference, differencesBetween, type Tolerance } from './d
 export { isExactInteger, parseExactJson, pointed, withIntegers, writeIntegers } from './exact-integers.ts';
 export { KeptValues } from './kept-value.ts';
 export {
-  countOf,
+  addUp,
   firstText,
   isObject,
   type JsonObject,
   listAt,
-  listOf,
   numberAt,
   objectAt,
-  objectOf,
   parseContainer,
   parseContainerOrKeep,
   parseOrKeep,
+  readList,
+  readObject,
   stringAt,
   stringsAt,
-  sumOf,
-  textOf,
+  toCount,
   toJsonText,
+  toText,
 } from './lenient-json.ts';
 export { compileLinear } from './linear-regexp.ts';
 export { redactLargeValue, redactText, redactValue } from './redact/index.ts';

@@ -11,19 +11,19 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** The value if it is an object, else an empty one, so that fields can be read without a check. */
-export function objectOf(value: unknown): JsonObject {
+export function readObject(value: unknown): JsonObject {
   return isObject(value) ? value : EMPTY_OBJECT;
 }
 
 const EMPTY_OBJECT: JsonObject = Object.freeze({});
 
 /** The value if it is an array, else an empty one. */
-export function listOf(value: unknown): readonly unknown[] {
+export function readList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
 /** The value if it is a string; the empty string counts. */
-export function textOf(value: unknown): string | undefined {
+export function toText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
@@ -34,12 +34,12 @@ export function firstText(...values: readonly unknown[]): string | undefined {
 }
 
 /** The value if it is a count: a safe integer from 0 up. */
-export function countOf(value: unknown): number | undefined {
+export function toCount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
 /** The sum of the counts that are present, or `undefined` when none is. */
-export function sumOf(...counts: readonly (number | undefined)[]): number | undefined {
+export function addUp(...counts: readonly (number | undefined)[]): number | undefined {
   let sum: number | undefined;
   for (const count of counts) if (count !== undefined) sum = (sum ?? 0) + count;
   return sum;
@@ -51,7 +51,7 @@ export function objectAt(value: unknown, key: string): JsonObject | undefined {
 }
 
 export function stringAt(value: unknown, key: string): string | undefined {
-  return isObject(value) ? textOf(value[key]) : undefined;
+  return isObject(value) ? toText(value[key]) : undefined;
 }
 
 /** The finite number under a key. */
@@ -62,14 +62,14 @@ export function numberAt(value: unknown, key: string): number | undefined {
 
 /** The array under a key, or an empty one. */
 export function listAt(value: unknown, key: string): readonly unknown[] {
-  return isObject(value) ? listOf(value[key]) : [];
+  return isObject(value) ? readList(value[key]) : [];
 }
 
 /** The strings of the array under a key; a single string counts as an array of one. */
 export function stringsAt(value: unknown, key: string): string[] | undefined {
   const found = isObject(value) ? value[key] : undefined;
   if (typeof found === 'string') return [found];
-  const strings = listOf(found).filter((item): item is string => typeof item === 'string');
+  const strings = readList(found).filter((item): item is string => typeof item === 'string');
   return strings.length > 0 ? strings : undefined;
 }
 

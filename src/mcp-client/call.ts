@@ -1,5 +1,5 @@
 /** One tool call: its time limits, the reading of its result, and how it ended. */
-import { isObject, type JsonObject, listOf, stringAt } from '../json/index.ts';
+import { isObject, type JsonObject, readList, stringAt } from '../json/index.ts';
 import { Deadline } from './deadline.ts';
 import { normalResult } from './normal-result.ts';
 import { CONNECTION_LOST } from './request-watch.ts';
@@ -12,7 +12,7 @@ import type {
   ToolProgress,
   ToolResult,
 } from './types.ts';
-import { reasonOf } from './unavailable.ts';
+import { readReason } from './unavailable.ts';
 
 const DEFAULT_CALL_TIMEOUT_MS = 30_000;
 const DEFAULT_TOTAL_TIMEOUT_MS = 600_000;
@@ -66,7 +66,7 @@ async function makeCall(
   context: CallContext,
 ): Promise<ToolCallOutcome> {
   const started = performance.now();
-  const limits = limitsOf(options);
+  const limits = toLimits(options);
   let outcome: Outcome;
   try {
     options.signal?.throwIfAborted();
@@ -77,20 +77,20 @@ async function makeCall(
         report(options, progress);
       },
     });
-    outcome = outcomeOf(raw);
+    outcome = readOutcome(raw);
   } catch (error) {
     outcome =
       limits.exceeded() ??
       cancelled(options.signal) ??
       recordedTimeout(error, options) ??
-      failureOf(error, context);
+      findFailure(error, context);
   } finally {
     limits.clear();
   }
   return { ...outcome, durationMs: performance.now() - started };
 }
 
-function outcomeOf(sent: unknown): Outcome {
+function readOutcome(sent: unknown): Outcome {
   const raw = normalResult(sent);
   const result = readToolResult(raw);
   if (raw.isError === true) {
@@ -101,10 +101,10 @@ function outcomeOf(sent: unknown): Outcome {
   return { kind: 'ok', result, raw };
 }
 
-function failureOf(error: unknown, { session, server, causeOfDeath }: CallContext): Outcome {
+function findFailure(error: unknown, { session, server, causeOfDeath }: CallContext): Outcome {
   const death = causeOfDeath();
   if (death !== undefined) return { kind: 'transport_error', message: death, cause: error };
-  const message = reasonOf(error);
+  const message = readReason(error);
   const refused = session.protocolError(error);
   if (refused !== undefined && refused.data !== CONNECTION_LOST) {
     const { code: errorCode, data } = refused;
@@ -132,7 +132,7 @@ function cancelled(signal: AbortSignal | undefined): Outcome | undefined {
 }
 
 /** The two time limits of a call and the caller's signal, joined in one signal that lives as long as the call. */
-function limitsOf({ timeoutMs, maxTotalTimeoutMs, signal }: ToolCallOptions) {
+function toLimits({ timeoutMs, maxTotalTimeoutMs, signal }: ToolCallOptions) {
   const idleMs = timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS;
   const totalMs = maxTotalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS;
   const [noProgress, noAnswer] = [
@@ -177,7 +177,9 @@ function report(options: ToolCallOptions, progress: ToolProgress): void {
 export function readToolResult(raw: JsonObject): ToolResult {
   const { content, structuredContent } = raw;
   return {
-    content: listOf(content).map((block): ToolContent => readKnownBlock(block) ?? { type: 'unknown', block }),
+    content: readList(content).map(
+      (block): ToolContent => readKnownBlock(block) ?? { type: 'unknown', block },
+    ),
     ...(structuredContent !== undefined && { structuredContent }),
     ...(isObject(raw._meta) && { meta: raw._meta }),
   };
@@ -200,13 +202,13 @@ function readKnownBlock(block: unknown): ToolContent | undefined {
       const uri = stringAt(block, 'uri');
       if (uri === undefined) return undefined;
       const name = stringAt(block, 'name') ?? uri;
-      return { type, uri, name, ...stringsOf(block, ['title', 'description', 'mimeType']) };
+      return { type, uri, name, ...readStrings(block, ['title', 'description', 'mimeType']) };
     }
     case 'resource': {
       const { resource } = block;
       const [uri, text, blob] = ['uri', 'text', 'blob'].map((key) => stringAt(resource, key));
       if (uri === undefined || (text === undefined && blob === undefined)) return undefined;
-      return { type, uri, ...stringsOf(resource, ['mimeType', 'text', 'blob']) };
+      return { type, uri, ...readStrings(resource, ['mimeType', 'text', 'blob']) };
     }
     default:
       return undefined;
@@ -214,7 +216,7 @@ function readKnownBlock(block: unknown): ToolContent | undefined {
 }
 
 /** The given fields as far as they are texts; the others are absent, as they are in a file that holds the block. */
-function stringsOf<const F extends string>(
+function readStrings<const F extends string>(
   value: unknown,
   fields: readonly F[],
 ): { readonly [K in F]?: string } {

@@ -3,8 +3,8 @@ import { homedir } from 'node:os';
 import { basename, resolve, sep } from 'node:path';
 import { parseEnv } from 'node:util';
 import { ObservatoryError, withoutUserInfo } from '../base/index.ts';
-import { isObject, type JsonObject, listOf, stringAt } from '../json/index.ts';
-import { reasonOf } from './unavailable.ts';
+import { isObject, type JsonObject, readList, stringAt } from '../json/index.ts';
+import { readReason } from './unavailable.ts';
 
 /** What the variables of a config stand for. */
 export interface Variables {
@@ -102,7 +102,7 @@ export class FieldReader {
       if (statSync(file).size > MAX_ENV_FILE) throw new Error('it is too large');
       return parseEnv(readFileSync(file, 'utf8')) as Record<string, string>;
     } catch (cause) {
-      throw this.error(`has ${show(path)} as "envFile", which cannot be read (${reasonOf(cause)})`);
+      throw this.error(`has ${show(path)} as "envFile", which cannot be read (${readReason(cause)})`);
     }
   }
 
@@ -261,7 +261,7 @@ function whatIsMissing(name: string, label: string, { asked }: Variables): strin
   if (!name.startsWith('input:'))
     return `${used}, which only its own client can replace; write the value, or $\{NAME} for an environment variable`;
   const id = name.slice('input:'.length);
-  const about = listOf(asked).find((input) => stringAt(input, 'id') === id);
+  const about = readList(asked).find((input) => stringAt(input, 'id') === id);
   const description = stringAt(about, 'description');
   const meant = description === undefined ? '' : ` (${description})`;
   return `${used}, an input${meant} that was not given; give it as \`inputs: { "${id}": ... }\`, or write $\{NAME} for an environment variable in its place`;

@@ -4,7 +4,7 @@ import { FILE_LIMITS, isObject, type JsonObject, parseStrictJson } from '../json
 import { FieldReader, type HeaderSource, invalid, show, type Variables } from './config-fields.ts';
 import { nameUnknownMembers } from './config-members.ts';
 import { readToolFilter, type ToolFilter } from './tool-filter.ts';
-import { reasonOf } from './unavailable.ts';
+import { readReason } from './unavailable.ts';
 
 /** The MCP client for a server: `v1` (protocols to 2025-11-25), `v2` (2026-07-28 too), or `auto`: v1 first, then v2. */
 export type ProtocolChoice = 'auto' | 'v1' | 'v2';
@@ -103,7 +103,7 @@ export function parseServerConfig(
   document: unknown,
   options: ParseConfigOptions = {},
 ): readonly ServerConfig[] {
-  return parseDocument(documentOf(document), options);
+  return parseDocument(toDocument(document), options);
 }
 
 /**
@@ -123,35 +123,35 @@ interface ConfigDocument {
 }
 
 async function readDocument(config: unknown): Promise<ConfigDocument> {
-  if (typeof config !== 'string') return documentOf(config);
+  if (typeof config !== 'string') return toDocument(config);
   const file = `The server config file ${JSON.stringify(config)}`;
   let text: string;
   try {
     text = await readFile(config, 'utf8');
   } catch (cause) {
-    throw invalid(`${file} cannot be read (${reasonOf(cause)}); give the path of a JSON file.`, cause);
+    throw invalid(`${file} cannot be read (${readReason(cause)}); give the path of a JSON file.`, cause);
   }
   let document: unknown;
   try {
     document = parseStrictJson(text.replace(/^\uFEFF/, ''), FILE_LIMITS);
   } catch (cause) {
-    throw invalid(`${file} is not valid JSON (${reasonOf(cause)}).`, cause);
+    throw invalid(`${file} is not valid JSON (${readReason(cause)}).`, cause);
   }
   const folder = dirname(resolve(config));
   const isSettings = ['.vscode', '.cursor'].includes(basename(folder));
-  return { ...documentOf(document), workspace: isSettings ? dirname(folder) : undefined };
+  return { ...toDocument(document), workspace: isSettings ? dirname(folder) : undefined };
 }
 
 /** Where clients keep their servers: Claude and Cursor, VS Code, Zed, OpenCode. */
 const PLACES = ['mcpServers', 'servers', 'context_servers', 'mcp'] as const;
 
-function documentOf(document: unknown): ConfigDocument {
+function toDocument(document: unknown): ConfigDocument {
   if (!isObject(document)) throw invalid(`Expected a server config object, got ${show(document)}.`);
   const places = PLACES.filter((place) => isObject(document[place]));
   const lists = places.map((place) => document[place] as JsonObject);
   // The settings of VS Code have `mcp` around the form of its mcp.json.
   const [inner] = places.length === 1 && places[0] === 'mcp' ? lists : [];
-  if (inner !== undefined && isObject(inner.servers)) return documentOf(inner);
+  if (inner !== undefined && isObject(inner.servers)) return toDocument(inner);
   if (lists.length === 0 && isBareList(document)) return { servers: document, inputs: undefined };
   if (lists.length === 0) {
     throw invalid(

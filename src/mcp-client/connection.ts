@@ -21,7 +21,7 @@ import {
   DEFAULT_CONNECT_TIMEOUT_MS,
   goneBecause,
   notReadyWithin,
-  reasonOf,
+  readReason,
   unavailable,
 } from './unavailable.ts';
 
@@ -77,7 +77,7 @@ export class ServerConnection {
         await this.#readTools(link);
         this.#toolListError = undefined;
       } catch (error) {
-        this.#toolListError = reasonOf(error);
+        this.#toolListError = readReason(error);
         throw error;
       }
       onToolsChanged(this);
@@ -267,7 +267,7 @@ export class ServerConnection {
     } catch (cause) {
       const why = deadline.passed ? notReadyWithin(limitMs) : undefined;
       this.#state = this.#closing.signal.aborted ? 'closed' : this.#wasReady ? 'dead' : 'failed';
-      this.#cause = why ?? reasonOf(cause);
+      this.#cause = why ?? readReason(cause);
       this.#error = unavailable(this.name, cause, why, link && { stderr: link.stderr() });
       await link?.close();
     } finally {

@@ -22,7 +22,9 @@ const SHORT_TEXT = 2_048;
 /** @returns the messages a text holds, one or those of a batch; none where it holds something else. */
 export function messagesIn(text: string): readonly JsonRpcMessage[] {
   const value = parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
-  return (Array.isArray(value) ? value : [value]).map(messageOf).filter((message) => message !== undefined);
+  return (Array.isArray(value) ? value : [value])
+    .map(readRpcMessage)
+    .filter((message) => message !== undefined);
 }
 
 function parse(text: string): unknown {
@@ -42,13 +44,13 @@ export function mayNeedRepair(text: string): boolean {
 }
 
 /** A value as a message of JSON-RPC in the form that both SDKs read; undefined where it is none. */
-export function messageOf(value: unknown): JsonRpcMessage | undefined {
+export function readRpcMessage(value: unknown): JsonRpcMessage | undefined {
   if (!isObject(value)) return undefined;
   const { jsonrpc, method } = value;
-  if (typeof method !== 'string') return answerOf(value);
+  if (typeof method !== 'string') return readAnswer(value);
   // Many servers log JSON to stdout, also with a `method`.
   if (jsonrpc !== '2.0') return undefined;
-  const id = idOf(value.id);
+  const id = readId(value.id);
   return {
     jsonrpc,
     ...(id === undefined ? {} : { id }),
@@ -57,13 +59,13 @@ export function messageOf(value: unknown): JsonRpcMessage | undefined {
   };
 }
 
-function answerOf({ jsonrpc, id: given, result, error }: JsonObject): JsonRpcMessage | undefined {
-  const id = idOf(given);
+function readAnswer({ jsonrpc, id: given, result, error }: JsonObject): JsonRpcMessage | undefined {
+  const id = readId(given);
   const isAnswer = result !== undefined || error !== undefined || jsonrpc === '2.0';
   if (id === undefined || !isAnswer) return undefined;
   const hasError = error !== undefined && error !== null;
   const hasResult = result !== undefined && result !== null;
-  if (hasResult && !hasError && isObject(result)) return { jsonrpc: '2.0', id, result: resultOf(result) };
+  if (hasResult && !hasError && isObject(result)) return { jsonrpc: '2.0', id, result: readResult(result) };
   if (hasError && !hasResult && isObject(error)) {
     const { code, message, data } = error;
     if (Number.isSafeInteger(code) && typeof message === 'string') {
@@ -75,16 +77,16 @@ function answerOf({ jsonrpc, id: given, result, error }: JsonObject): JsonRpcMes
   return { jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: NO_ANSWER } };
 }
 
-function idOf(id: unknown): string | number | undefined {
+function readId(id: unknown): string | number | undefined {
   return typeof id === 'string' || Number.isSafeInteger(id) ? (id as string | number) : undefined;
 }
 
-function resultOf(result: JsonObject): JsonObject {
+function readResult(result: JsonObject): JsonObject {
   const read = withMeta(result);
   const isHandshake =
     read.content === undefined &&
     (typeof read.protocolVersion === 'string' || Array.isArray(read.supportedVersions));
-  return isHandshake ? handshakeOf(read) : read;
+  return isHandshake ? readHandshake(read) : read;
 }
 
 /** `_meta` is an object without nulls, or absent. */
@@ -95,17 +97,17 @@ function withMeta(value: JsonObject): JsonObject {
 }
 
 /** What a server says of itself. Nothing of it is worth losing the server. */
-function handshakeOf(result: JsonObject): JsonObject {
+function readHandshake(result: JsonObject): JsonObject {
   const { instructions, serverInfo, capabilities, ...rest } = withoutNulls(result);
   return {
     ...rest,
     capabilities: capabilitiesIn(capabilities),
-    serverInfo: implementationOf(serverInfo),
+    serverInfo: readImplementation(serverInfo),
     ...(typeof instructions === 'string' ? { instructions } : {}),
   };
 }
 
-function implementationOf(value: unknown): JsonObject {
+function readImplementation(value: unknown): JsonObject {
   const { name, version, icons, ...rest } = isObject(value) ? withoutNulls(value) : ({} as JsonObject);
   const known = Object.entries(rest).filter(
     ([key, member]) => !IMPLEMENTATION_TEXTS.includes(key) || typeof member === 'string',

@@ -35,17 +35,19 @@ export function unauthorized({ status, headers }: Pick<Response, 'status' | 'hea
 export function withHeaders(send: Fetch, source: HeaderSource): Fetch {
   if (typeof source !== 'function') return send;
   return async (input, init) => {
-    const first = await headersOf(source);
+    const first = await readHeaders(source);
     const response = await send(input, merged(init, first));
     if (response.status !== 401) return response;
-    const second = await headersOf(source);
+    const second = await readHeaders(source);
     if ([...second].every(([name, value]) => first.get(name) === value)) return response;
     await response.body?.cancel();
     return await send(input, merged(init, second));
   };
 }
 
-async function headersOf(source: Exclude<HeaderSource, Readonly<Record<string, string>>>): Promise<Headers> {
+async function readHeaders(
+  source: Exclude<HeaderSource, Readonly<Record<string, string>>>,
+): Promise<Headers> {
   let given: unknown;
   try {
     given = await source();

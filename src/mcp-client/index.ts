@@ -35,4 +35,4 @@ export type {
   ToolProgress,
   ToolResult,
 } from './types.ts';
-export { DEFAULT_CONNECT_TIMEOUT_MS, notReadyWithin, reasonOf, unavailable } from './unavailable.ts';
+export { DEFAULT_CONNECT_TIMEOUT_MS, notReadyWithin, readReason, unavailable } from './unavailable.ts';

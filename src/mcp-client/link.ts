@@ -9,7 +9,7 @@ import { openV1 } from './session-v1.ts';
 import { openV2 } from './session-v2.ts';
 import { StdioTransport } from './stdio-transport.ts';
 import type { ConnectionOptions } from './types.ts';
-import { goneBecause, OpenFailure, type ProgramOutput, reasonOf } from './unavailable.ts';
+import { goneBecause, OpenFailure, type ProgramOutput, readReason } from './unavailable.ts';
 
 /** A live session and the process or connections that carry it. */
 export interface ServerLink {
@@ -193,7 +193,7 @@ function describeEnd(carrier: Carrier, cause: unknown): unknown {
   if (ObservatoryError.isInstance(cause)) return cause;
   const end = carrier.causeOfEnd();
   const isProcess = end?.startsWith('the process ') === true;
-  const why = isProcess ? `${end} before it was ready` : (end ?? reasonOf(cause));
+  const why = isProcess ? `${end} before it was ready` : (end ?? readReason(cause));
   return new OpenFailure(why, carrier.output(), cause);
 }
 
@@ -222,7 +222,7 @@ function remoteCarriers(config: RemoteServerConfig, limits: ConnectionOptions): 
         kind,
         limits,
         onLost: (error) => {
-          causeOfEnd ??= reasonOf(error);
+          causeOfEnd ??= readReason(error);
           lose(causeOfEnd);
         },
       });

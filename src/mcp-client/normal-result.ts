@@ -12,7 +12,7 @@ export function normalResult(raw: unknown): JsonObject {
     return normalResult(raw.toolResult);
   const { content, structuredContent, isError, _meta: meta } = raw;
   const read: Record<string, unknown> = { ...raw };
-  const blocks = blocksOf(content, structuredContent);
+  const blocks = readBlocks(content, structuredContent);
   if (blocks !== content) setOrDelete(read, 'content', blocks);
   const structure = structuredContent === null ? undefined : toWellFormedValue(structuredContent);
   if (structure !== structuredContent) setOrDelete(read, 'structuredContent', structure);
@@ -40,11 +40,11 @@ function isErrorIn(value: unknown): true | undefined {
   return value === 'true' || value === 1 ? true : undefined;
 }
 
-function blocksOf(content: unknown, structure: unknown): unknown {
+function readBlocks(content: unknown, structure: unknown): unknown {
   if (Array.isArray(content)) {
     let isChanged = false;
     const blocks = content.map((block: unknown) => {
-      const read = blockOf(block);
+      const read = readBlock(block);
       isChanged ||= read !== block;
       return read;
     });
@@ -52,7 +52,7 @@ function blocksOf(content: unknown, structure: unknown): unknown {
   }
   if (isMissing(content)) return isMissing(structure) ? [] : undefined;
   return [
-    isObject(content) && typeof content.type === 'string' ? blockOf(content) : textBlock(textIn(content)),
+    isObject(content) && typeof content.type === 'string' ? readBlock(content) : textBlock(textIn(content)),
   ];
 }
 
@@ -68,7 +68,7 @@ function textIn(value: unknown): string {
 /** Those of the protocol: what members others have, and what null says there, is not known. */
 const BLOCK_TYPES: ReadonlySet<unknown> = new Set(['text', 'image', 'audio', 'resource', 'resource_link']);
 
-function blockOf(given: unknown): unknown {
+function readBlock(given: unknown): unknown {
   if (typeof given === 'string') return textBlock(given);
   if (!isObject(given)) return given;
   const block = BLOCK_TYPES.has(given.type) ? withoutNulls(given) : given;
@@ -78,9 +78,9 @@ function blockOf(given: unknown): unknown {
         ? toWellFormedValue(block)
         : { ...block, text: textIn(block.text) };
     case 'image':
-      return toWellFormedValue(imageOf(block));
+      return toWellFormedValue(readImage(block));
     case 'audio':
-      return toWellFormedValue(audioOf(block));
+      return toWellFormedValue(readAudio(block));
     case 'resource':
       return toWellFormedValue(
         isObject(block.resource) ? replaced(block, 'resource', withoutNulls(block.resource)) : block,
@@ -106,7 +106,7 @@ const UNKNOWN_TYPE = 'application/octet-stream';
 const DATA_URL = /^data:([^;,]{0,100})(?:;[^;,]{1,100}){0,3};base64,/i;
 
 /** An image whose bytes can be read, or a line that says what was there in its place. */
-function imageOf(block: JsonObject): JsonObject {
+function readImage(block: JsonObject): JsonObject {
   const { data, mimeType } = block;
   if (typeof data !== 'string') return textBlock('[image without data]');
   const { type: said, digits } = readData(data, mimeType);
@@ -119,7 +119,7 @@ function imageOf(block: JsonObject): JsonObject {
   return type === mimeType && base64 === data ? block : { ...block, data: base64, mimeType: type };
 }
 
-function audioOf(block: JsonObject): JsonObject {
+function readAudio(block: JsonObject): JsonObject {
   const { data, mimeType } = block;
   if (typeof data !== 'string') return textBlock('[audio without data]');
   const { type = UNKNOWN_TYPE, digits } = readData(data, mimeType);

@@ -197,7 +197,7 @@ async function findMembers(
     if (
       stat.group === root ||
       descendsFrom(pid, root, table) ||
-      (needle !== undefined && mayCarry(stat) && environmentOf(pid)?.includes(needle))
+      (needle !== undefined && mayCarry(stat) && findEnvironment(pid)?.includes(needle))
     ) {
       members.push({ pid, startTime: stat.startTime });
     }
@@ -243,7 +243,7 @@ function readStat(pid: number): ProcessStat | undefined {
   }
 }
 
-function environmentOf(pid: number): string | undefined {
+function findEnvironment(pid: number): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1');
   } catch {

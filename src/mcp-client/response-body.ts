@@ -123,7 +123,7 @@ class EventRepair {
   /** An event that the stream ended in. By its specification that is dropped; one whose message is whole is kept. */
   rest(): Uint8Array | undefined {
     const text = Buffer.concat(this.#held).toString('utf8');
-    const data = dataOf(text.split('\n'));
+    const data = toData(text.split('\n'));
     if (messagesIn(data).length === 0) return undefined;
     this.#held.push(Buffer.from('\n\n'));
     return this.#take();
@@ -134,7 +134,7 @@ class EventRepair {
     this.#held = [];
     const text = Buffer.from(event.buffer, event.byteOffset, event.length).toString('utf8');
     const lines = text.split('\n').filter((line) => line !== '');
-    const data = dataOf(lines);
+    const data = toData(lines);
     const messages = mayNeedRepair(data) ? messagesIn(data) : [];
     if (messages.length === 0) return event;
     const fields = lines.filter((line) => !line.startsWith('data:'));
@@ -145,7 +145,7 @@ class EventRepair {
   }
 }
 
-function dataOf(lines: readonly string[]): string {
+function toData(lines: readonly string[]): string {
   const data = lines.filter((line) => line.startsWith('data:'));
   return data.map((line) => line.slice(line[5] === ' ' ? 6 : 5)).join('\n');
 }

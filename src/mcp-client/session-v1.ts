@@ -3,11 +3,11 @@ import { importPeer, loadPeer, VERSION } from '../base/index.ts';
 import { type JsonObject, objectAt, withIntegers } from '../json/index.ts';
 import {
   answeredRequests,
-  capabilitiesOf,
   type McpSession,
   NO_SDK_TIMEOUT_MS,
   type RequestControls,
   rawRequest,
+  readCapabilities,
   requestToolPage,
   type SessionOptions,
   type Transport,
@@ -35,7 +35,7 @@ export async function openV1(transport: Transport, options: SessionOptions): Pro
   const client = new Client(
     { name: 'mcp-observatory', version: VERSION },
     {
-      capabilities: capabilitiesOf(options.handlers),
+      capabilities: readCapabilities(options.handlers),
     },
   );
   const schemas = {

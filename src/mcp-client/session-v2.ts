@@ -4,10 +4,10 @@ import { type JsonObject, withIntegers } from '../json/index.ts';
 import {
   ANY_RESULT,
   answeredRequests,
-  capabilitiesOf,
   type McpSession,
   NO_SDK_TIMEOUT_MS,
   rawRequest,
+  readCapabilities,
   requestToolPage,
   type SessionOptions,
   type Transport,
@@ -29,7 +29,7 @@ export async function openV2(transport: Transport, options: SessionOptions): Pro
     { name: 'mcp-observatory', version: VERSION },
     {
       versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_TIMEOUT_MS } },
-      capabilities: capabilitiesOf(options.handlers),
+      capabilities: readCapabilities(options.handlers),
       listChanged: {
         tools: { autoRefresh: false, debounceMs: 0, onChanged: () => options.onToolsChanged() },
       },

@@ -141,7 +141,7 @@ export function requestToolPage(
 }
 
 /** The capabilities a client announces: only those it has a handler for. */
-export function capabilitiesOf(handlers: ServerRequestHandlers) {
+export function readCapabilities(handlers: ServerRequestHandlers) {
   return {
     ...(handlers.onElicitation && { elicitation: { form: { applyDefaults: true }, url: {} } }),
     ...(handlers.onSampling && { sampling: {} }),

@@ -184,7 +184,7 @@ export class StdioTransport implements Transport {
   /** The main process is gone. Its last output may still be in the pipe, which a child may hold open. */
   async #afterExit(child: ChildProcess): Promise<void> {
     this.#backlog.close();
-    if (this.#ending === undefined) this.#causeOfEnd ??= exitOf(child);
+    if (this.#ending === undefined) this.#causeOfEnd ??= findExit(child);
     if (child.stdout !== null && !child.stdout.readableEnded) {
       await isDoneWithin(DRAIN_MS, new Promise<void>((resolve) => child.stdout?.once('close', resolve)));
     }
@@ -200,7 +200,7 @@ export class StdioTransport implements Transport {
 
   async #afterStdout(child: ChildProcess): Promise<void> {
     await this.#awaitExit(child);
-    if (this.#ending === undefined) this.#causeOfEnd ??= exitOf(child) ?? 'the server closed its stdout';
+    if (this.#ending === undefined) this.#causeOfEnd ??= findExit(child) ?? 'the server closed its stdout';
     await this.close();
   }
 
@@ -233,7 +233,7 @@ function hasExited({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
-function exitOf(child: ChildProcess): string | undefined {
+function findExit(child: ChildProcess): string | undefined {
   if (!hasExited(child)) return undefined;
   return child.signalCode === null
     ? `the process exited with code ${child.exitCode}`

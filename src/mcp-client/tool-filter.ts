@@ -1,5 +1,5 @@
 /** Which tools of a server the user wants: the lists that clients have for it in their configs. */
-import { isObject, type JsonObject, textOf } from '../json/index.ts';
+import { isObject, type JsonObject, toText } from '../json/index.ts';
 
 /** Tells by its name whether a tool is wanted. */
 export type ToolFilter = (tool: string) => boolean;
@@ -56,7 +56,7 @@ function plainName(member: string): string {
 
 function namesIn(value: unknown): readonly string[] | undefined {
   if (!Array.isArray(value) || value.length > MAX_NAMES) return undefined;
-  const names = value.map(textOf).filter((name) => name !== undefined);
+  const names = value.map(toText).filter((name) => name !== undefined);
   return names.length === value.length ? names : undefined;
 }
 

@@ -75,26 +75,26 @@ export async function readToolList(
   limits: ToolListLimits = {},
   ...signals: readonly (AbortSignal | undefined)[]
 ): Promise<readonly unknown[]> {
-  const limitOf = (bound: keyof ToolListLimits): number => limits[bound] ?? DEFAULT_LIMITS[bound];
-  const exceeded = (bound: keyof ToolListLimits) => new ToolListError(server, bound, limitOf(bound));
-  const deadline = new Deadline(limitOf('toolListTimeoutMs'), signals);
+  const toLimit = (bound: keyof ToolListLimits): number => limits[bound] ?? DEFAULT_LIMITS[bound];
+  const exceeded = (bound: keyof ToolListLimits) => new ToolListError(server, bound, toLimit(bound));
+  const deadline = new Deadline(toLimit('toolListTimeoutMs'), signals);
   const tools: unknown[] = [];
   const cursors = new Set<string>();
   const turn = sliced();
   let bytes = 0;
   let cursor: string | undefined;
   try {
-    for (let page = 0; page < limitOf('maxToolPages'); page += 1) {
+    for (let page = 0; page < toLimit('maxToolPages'); page += 1) {
       const from = cursor;
       const result = await withOwnSignal(deadline.signal, (own) => readPage(from, own));
       if (!isObject(result) || !Array.isArray(result.tools)) {
         throw refused(server, 'answered tools/list without a list of tools; update or repair the server');
       }
-      if (tools.length + result.tools.length > limitOf('maxTools')) throw exceeded('maxTools');
+      if (tools.length + result.tools.length > toLimit('maxTools')) throw exceeded('maxTools');
       for (const tool of result.tools as unknown[]) {
-        bytes += sizeOf(tool);
+        bytes += measureSize(tool);
         await turn();
-        if (bytes > limitOf('maxToolListBytes')) throw exceeded('maxToolListBytes');
+        if (bytes > toLimit('maxToolListBytes')) throw exceeded('maxToolListBytes');
         tools.push(tool);
       }
       const { nextCursor } = result;
@@ -116,7 +116,7 @@ export async function readToolList(
 }
 
 /** Bytes of a value as JSON. What has no JSON text (a cycle, too deep a nesting) exceeds every bound. */
-function sizeOf(value: unknown): number {
+function measureSize(value: unknown): number {
   const text = toJsonText(value);
   return text === undefined ? Number.POSITIVE_INFINITY : Buffer.byteLength(text);
 }

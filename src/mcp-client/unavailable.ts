@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { ObservatoryError, withoutUserInfo } from '../base/index.ts';
-import { isObject, listOf, redactText, stringAt } from '../json/index.ts';
+import { isObject, readList, redactText, stringAt } from '../json/index.ts';
 
 export const DEFAULT_CONNECT_TIMEOUT_MS = 60_000;
 
@@ -38,7 +38,7 @@ export function unavailable(
 ): ObservatoryError {
   if (why === undefined && ObservatoryError.isInstance(cause)) return cause;
   const said = quoteOutput(cause instanceof OpenFailure ? cause.output : output);
-  const text = `${goneBecause(server, why ?? reasonOf(cause))}${said}`;
+  const text = `${goneBecause(server, why ?? readReason(cause))}${said}`;
   return new ObservatoryError('SERVER_UNAVAILABLE', text, { cause });
 }
 
@@ -69,10 +69,10 @@ function readable(text: string): string {
 const MAX_REASON = 8_192;
 
 /** The message of an error, cut to size; `fetch` says only "fetch failed" and keeps the reason in `cause`. */
-export function reasonOf(error: unknown): string {
+export function readReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error).slice(0, MAX_REASON);
   const { cause } = error;
-  const issues = issuesOf(error);
+  const issues = readIssues(error);
   if (issues !== undefined) return issues;
   const message = error.message.slice(0, MAX_REASON).replace(/^MCP error -?\d{1,9}: /, '');
   return cause instanceof Error && cause.message !== '' && !(error instanceof OpenFailure)
@@ -83,11 +83,11 @@ export function reasonOf(error: unknown): string {
 const MAX_ISSUES = 3;
 
 /** The SDKs check messages with Zod, whose errors have a list of issues as JSON for their message. */
-function issuesOf(error: Error): string | undefined {
+function readIssues(error: Error): string | undefined {
   const { issues } = error as { issues?: unknown };
   if (!Array.isArray(issues)) return undefined;
   const said = issues.slice(0, MAX_ISSUES).map((issue) => {
-    const path = isObject(issue) ? listOf(issue.path).join('.') : '';
+    const path = isObject(issue) ? readList(issue.path).join('.') : '';
     return `${path === '' ? '' : `${path}: `}${stringAt(issue, 'message') ?? 'invalid'}`;
   });
   return `the server sent a message that is no MCP (${said.join('; ')})`.slice(0, MAX_REASON);

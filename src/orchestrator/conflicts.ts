@@ -104,9 +104,9 @@ export class Conflicts {
     index: number,
     server: string,
   ): void {
-    const named = identityOf(group) ?? (group.name === '' ? identityOfArguments(args) : undefined);
+    const named = findIdentity(group) ?? (group.name === '' ? identityOfArguments(args) : undefined);
     if (named === undefined) return;
-    const kinds = this.#types.get(group.name) ?? typesOf(toolName, group.name);
+    const kinds = this.#types.get(group.name) ?? listTypes(toolName, group.name);
     this.#types.set(group.name, kinds);
     const types = new Set([...named.types, ...kinds]);
     const keys = group.members.map(({ key }) => plainKey(key));
@@ -182,7 +182,7 @@ function isIdentity(key: string): boolean {
   return IDENTITIES.has(plain) || /(?:[a-z](?:Id|Key|Code|Number)|[_\s-](?:id|key|code|number))$/.test(key);
 }
 
-function identityOf({ members }: MemberGroup): Identity | undefined {
+function findIdentity({ members }: MemberGroup): Identity | undefined {
   const own = members.filter(({ key, parent }) => isIdentity(key) && parent === (members[0]?.parent ?? ''));
   // An object's own `id` names it; keys of other things beside it do not. Without one, all of them do together.
   const [id] = own.filter(({ key }) => IDENTITIES.has(plainKey(key)));
@@ -218,7 +218,7 @@ function identityOfArguments(args: Readonly<Record<string, unknown>>): Identity 
   };
 }
 
-function typesOf(toolName: string, name: string): string[] {
+function listTypes(toolName: string, name: string): string[] {
   const words = toolWords(toolName.slice(toolName.indexOf('.') + 1), undefined);
   return [...words, ...toolWords(name, undefined)]
     .map(plainKey)

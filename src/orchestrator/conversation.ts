@@ -1,5 +1,5 @@
 import { type CompactionPlan, compacted, estimateMessageTokens, planCompaction } from './compaction.ts';
-import { type AssistantMessage, type ModelMessage, toolCallsOf, visibleText } from './providers/index.ts';
+import { type AssistantMessage, listToolCalls, type ModelMessage, visibleText } from './providers/index.ts';
 import type { ConversationEntry } from './result.ts';
 
 /** The conversation of a run: all of it for the result, and the part of it the model is shown. */
@@ -83,11 +83,11 @@ function toEntries(message: ModelMessage): ConversationEntry[] {
   }
   const { role } = message;
   const content = role === 'system' ? message.text : visibleText(message.parts);
-  return [{ role, content, toolCalls: role === 'assistant' ? callsOf(message) : null, toolCallId: null }];
+  return [{ role, content, toolCalls: role === 'assistant' ? toCalls(message) : null, toolCallId: null }];
 }
 
-function callsOf(message: AssistantMessage): ConversationEntry['toolCalls'] {
-  const calls = toolCallsOf(message);
+function toCalls(message: AssistantMessage): ConversationEntry['toolCalls'] {
+  const calls = listToolCalls(message);
   if (calls.length === 0) return null;
   return calls.map((call) => ({ id: call.id, name: call.name, arguments: call.arguments }));
 }

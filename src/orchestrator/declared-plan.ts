@@ -143,13 +143,13 @@ function holds(condition: PlanCondition, outcomes: ReadonlyMap<string, PlanOutco
   if (equals !== undefined)
     return value === equals || (value !== undefined && value !== null && String(value) === String(equals));
   if (contains !== undefined) {
-    return Array.isArray(value) ? value.includes(contains) : textOf(value).includes(contains);
+    return Array.isArray(value) ? value.includes(contains) : readText(value).includes(contains);
   }
   const number = value === null || value === '' || Array.isArray(value) ? Number.NaN : Number(value);
   return above === undefined ? number < (below ?? Number.NaN) : number > above;
 }
 
-function textOf(value: unknown): string {
+function readText(value: unknown): string {
   return typeof value === 'string' ? value : (toJsonText(value) ?? '');
 }
 

@@ -65,7 +65,7 @@ export class Dependencies {
           : beginningOfJson(result, MAX_RESULT_CHARS),
       members: memberGroups(result).flatMap(({ members }) => members),
       listed: listedNames(result),
-      asked: new Set(argumentsOf(args).map((argument) => argument.text)),
+      asked: new Set(readArguments(args).map((argument) => argument.text)),
     });
   }
 
@@ -74,7 +74,7 @@ export class Dependencies {
     const found = new Set<number>();
     this.#work = 0;
     const first = Math.max(0, this.#results.length - MAX_RESULTS);
-    for (const argument of argumentsOf(args)) {
+    for (const argument of readArguments(args)) {
       if (holdsWord(this.#prompt, argument.text)) continue;
       const echoes: number[] = [];
       let isBrought = false;
@@ -96,7 +96,7 @@ export class Dependencies {
   #quotes({ key, text }: Argument, known: KnownResult): boolean {
     const isWord = text.length >= MIN_TEXT_CHARS && text.length <= MAX_WHOLE_CHARS;
     if (isWord && this.#afford(searchWork(known.text, text)) && holdsWord(known.text, text)) return true;
-    if (known.listed.some((name) => this.#isPartOf(name, text, known))) return true;
+    if (known.listed.some((name) => this.#isPart(name, text, known))) return true;
     return known.members.some((member) => {
       if (!this.#afford(text.length)) return false;
       const value = String(member.value);
@@ -112,7 +112,7 @@ export class Dependencies {
   }
 
   /** Whether a listed name is in an argument: the name of a file at the end of a path. */
-  #isPartOf(name: string, text: string, known: KnownResult): boolean {
+  #isPart(name: string, text: string, known: KnownResult): boolean {
     if (name.length >= text.length || !this.#afford(searchWork(text, name))) return false;
     return holdsWord(text, name) && !known.asked.has(name) && this.#isNew(name);
   }
@@ -135,7 +135,7 @@ function isSameKey(argumentKey: string, { key, parent }: Member): boolean {
   return GENERIC.has(asked) && given.endsWith(asked);
 }
 
-function argumentsOf(args: unknown): Argument[] {
+function readArguments(args: unknown): Argument[] {
   const found: Argument[] = [];
   const queue: { readonly key: string; readonly value: unknown }[] = [{ key: '', value: args }];
   // Breadth first and bounded: arguments may be deep or wide.

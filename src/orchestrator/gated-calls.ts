@@ -17,9 +17,9 @@ import {
   mayInstruct,
   PolicyDeniedError,
   type PolicyGate,
-  rawResultOf,
   recordFindings,
   ToolCallError,
+  toRawResult,
 } from '../policy/index.ts';
 import type { GatedOutcome } from './tool-text.ts';
 
@@ -82,7 +82,7 @@ export class GatedCalls {
     const rawResult = async (): Promise<unknown> => {
       this.#hasCalled = true;
       made.outcome = await invoke();
-      return rawResultOf(made.outcome);
+      return toRawResult(made.outcome);
     };
     try {
       const { result } = await guardedCall(call, rawResult, { gate, audit, refresh });

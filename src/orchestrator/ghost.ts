@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { context, type Span } from '@opentelemetry/api';
-import { attributeOf } from '../base/index.ts';
+import { toAttribute } from '../base/index.ts';
 import { connectServers, ServerPool } from '../mcp-client/index.ts';
 import { type AuditRun, auditRun, openAudit, serverRequestGuard } from '../policy/index.ts';
 import { getGovernance, setGovernance } from '../processor/index.ts';
@@ -41,7 +41,7 @@ export async function runGhost(options: RunOptions, tape: Tape = {}): Promise<Gh
   ): Promise<GhostResult> => {
     const active = context.active();
     const ofRun = { runId: getGovernance(active)?.runId ?? runId };
-    span.setAttribute(attributeOf('run_id'), ofRun.runId);
+    span.setAttribute(toAttribute('run_id'), ofRun.runId);
     return await context.with(setGovernance(active, ofRun), () => inRun(span, run, runId));
   };
   const inRun = async (span: Span, run: AuditRun | undefined, runId: string): Promise<GhostResult> => {

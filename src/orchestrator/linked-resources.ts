@@ -37,7 +37,7 @@ export class LinkedResources {
    * servers and the arguments do not say which: see {@link refusal}.
    */
   toolFor(args: JsonObject): OfferedTool | undefined {
-    const [server, another] = this.#serversOf(args);
+    const [server, another] = this.#readServers(args);
     if (server === undefined || another !== undefined) return undefined;
     return {
       server,
@@ -56,13 +56,13 @@ export class LinkedResources {
 
   /** Why there is no tool for these arguments. */
   refusal(args: JsonObject): string {
-    const servers = this.#serversOf(args);
+    const servers = this.#readServers(args);
     if (servers.length === 0) return 'No result has linked to this resource.';
     const names = servers.map((server) => JSON.stringify(server)).join(', ');
     return `Results of several servers link to this resource. Give one of them as "server": ${names}.`;
   }
 
-  #serversOf({ uri, server }: JsonObject): string[] {
+  #readServers({ uri, server }: JsonObject): string[] {
     const named = server === undefined || server === null ? [...this.#links.keys()] : [String(server)];
     return typeof uri === 'string' ? named.filter((name) => this.#links.get(name)?.has(uri)) : [];
   }

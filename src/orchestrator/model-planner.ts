@@ -64,7 +64,7 @@ export async function modelPlanner(options: ModelPlannerOptions = {}): Promise<P
   if (!(timeoutMs > 0 && timeoutMs <= 2 ** 31 - 1)) {
     throw invalidOption('`timeoutMs`', 'a positive number of milliseconds', timeoutMs);
   }
-  const provider = await providerOf(options);
+  const provider = await findProvider(options);
   const model = options.model ?? provider.defaultModel;
   const telemetry = new RunTelemetry(provider, model);
   const failed = (how: string, cause?: unknown): ObservatoryError =>
@@ -84,7 +84,7 @@ export async function modelPlanner(options: ModelPlannerOptions = {}): Promise<P
         );
         text = visibleText(message.parts);
       } catch (cause) {
-        throw failed(`failed with ${kindOf(cause)}`, cause);
+        throw failed(`failed with ${readKind(cause)}`, cause);
       }
       if (text.trim() === '') throw failed('answered without a text');
       return text;
@@ -93,12 +93,12 @@ export async function modelPlanner(options: ModelPlannerOptions = {}): Promise<P
 }
 
 /** What failed, without the provider's message, which may quote what was asked. */
-function kindOf(cause: unknown): string {
+function readKind(cause: unknown): string {
   if (cause instanceof ProviderError) return [cause.kind, cause.status].filter(Boolean).join(' ');
   return cause instanceof Error ? cause.name : 'an error';
 }
 
-async function providerOf({ provider = 'openai', apiKey, baseUrl, model }: ModelPlannerOptions) {
+async function findProvider({ provider = 'openai', apiKey, baseUrl, model }: ModelPlannerOptions) {
   if (typeof provider !== 'string') return provider;
   // One request per question: the control flow of a step has no hidden retries.
   return await createProvider(provider, { apiKey, baseUrl, model, retry: { maxAttempts: 1 } });

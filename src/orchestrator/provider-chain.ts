@@ -45,7 +45,7 @@ export class ProviderChain {
  * @throws ObservatoryError `INVALID_OPTION`, `API_KEY_MISSING`, `MISSING_PEER`; what the only factory throws.
  */
 export async function openProviders(options: ResolvedOptions, tape: Tape): Promise<ProviderChain> {
-  const candidates = await candidatesOf(options);
+  const candidates = await listCandidates(options);
   if (tape.fetch !== undefined && typeof options.provider !== 'string') {
     throw new ObservatoryError(
       'INVALID_OPTION',
@@ -90,7 +90,7 @@ async function open(settings: ProviderSettings, options: ResolvedOptions, tape: 
   return { provider, model: asked, telemetry: new RunTelemetry(provider, asked) };
 }
 
-async function candidatesOf(options: ResolvedOptions): Promise<readonly ProviderSettings[]> {
+async function listCandidates(options: ResolvedOptions): Promise<readonly ProviderSettings[]> {
   const { provider: choice, systemPrompt, userPrompt, apiKey, baseUrl, api, model } = options;
   if (typeof choice === 'string' || isProvider(choice))
     return [{ provider: choice, apiKey, baseUrl, api, model }];

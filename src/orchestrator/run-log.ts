@@ -52,14 +52,14 @@ export class RunLog {
     const parts = [this.#lastWords.text];
     const latest = this.chain.findLast((entry) => entry.success);
     if (latest !== undefined && latest.iteration >= this.#lastWords.iteration) {
-      parts.push(wordsOf(latest.result));
+      parts.push(splitWords(latest.result));
     }
     return parts.filter((part) => part !== '').join('\n\n') || null;
   }
 }
 
 /** A result in words: of content blocks their texts, and of others what they are. */
-function wordsOf(result: unknown): string {
+function splitWords(result: unknown): string {
   if (typeof result === 'string') return result;
   if (!Array.isArray(result) || !result.every((block) => stringAt(block, 'type') !== undefined))
     return toJsonText(result) ?? '';

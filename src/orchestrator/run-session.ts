@@ -43,7 +43,7 @@ export async function runSession(opened: OpenedRun, changes: () => number): Prom
     },
     log,
     catalog,
-    conversation: new Conversation(headOf(opened, (await catalog()).size > 0)),
+    conversation: new Conversation(buildHead(opened, (await catalog()).size > 0)),
     budget: new Budget(options, options.priceOf ?? listPrice),
     breakers: new CircuitBreakers(options.breaker, (change) => {
       emit({ type: 'breaker', ...change });
@@ -58,16 +58,16 @@ export async function runSession(opened: OpenedRun, changes: () => number): Prom
   };
   const caller = new ModelCaller(session);
   if (pool.servers.length > 0 && log.serversConnected === 0) {
-    return await resultOf(session, caller, { stopReason: 'no_servers', answer: null }, null);
+    return await toResult(session, caller, { stopReason: 'no_servers', answer: null }, null);
   }
   const plan = options.plan === true ? await makePlan(session, caller) : null;
   const runner = new ToolRunner(session);
   const end = await new GhostRun(session, caller, runner).run();
-  return await resultOf(session, caller, end, plan, await undoIfAsked(session, runner, end));
+  return await toResult(session, caller, end, plan, await undoIfAsked(session, runner, end));
 }
 
 /** Reports the end of a run on its span and as an event, and makes its result. */
-async function resultOf(
+async function toResult(
   session: Session,
   caller: ModelCaller,
   { stopReason, answer }: RunEnd,
@@ -151,7 +151,7 @@ function reportServers(pool: ServerPool, emit: EventListener, log: RunLog): void
   }
 }
 
-function headOf({ options, providers, pool, gated }: OpenedRun, hasTools: boolean): ModelMessage[] {
+function buildHead({ options, providers, pool, gated }: OpenedRun, hasTools: boolean): ModelMessage[] {
   const notes = pool.servers.flatMap((server): ServerNote[] =>
     server.state === 'ready' &&
     server.instructions !== undefined &&

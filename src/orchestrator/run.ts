@@ -18,11 +18,11 @@ import {
 } from './prompts.ts';
 import {
   type Completion,
+  listToolCalls,
   type ModelTool,
   ProviderError,
   reasoningText,
   type ToolCallPart,
-  toolCallsOf,
   userText,
   visibleText,
 } from './providers/index.ts';
@@ -98,7 +98,7 @@ export class GhostRun {
     const message = this.#calls.settle(completion);
     conversation.push(message);
     log.says(visibleText(message.parts).trim());
-    const calls = toolCallsOf(message);
+    const calls = listToolCalls(message);
     if (calls.length === 0) return await this.#withoutCalls(completion);
     this.#cutTexts.length = 0;
     const reasoning = reasoningBehind(completion);

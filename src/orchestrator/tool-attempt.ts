@@ -10,11 +10,11 @@ import type { Session } from './session.ts';
 import { ToolCache } from './tool-cache.ts';
 import {
   type Ending,
-  endingOf,
   finished,
   type GatedOutcome,
   refusedEnding,
   textOfArguments,
+  toEnding,
 } from './tool-text.ts';
 
 /** Longer results are asked for again: the cache holds hundreds. */
@@ -87,7 +87,7 @@ export class ToolAttempts {
     else if (kind === 'transport_error' || kind === 'timeout') breakers.failed(server, name);
     else if (kind === 'tool_error') breakers.failed(server, name, outcome.message);
     else breakers.succeeded(server, name);
-    const ending = await endingOf(outcome);
+    const ending = await toEnding(outcome);
     if (kind === 'ok' && readOnly && ending.text.length <= MAX_CACHED_CHARS)
       cache?.set(server, name, argumentsText, outcome.result);
     return ending;
@@ -120,7 +120,7 @@ export class ToolAttempts {
         }
       },
       gated === undefined,
-      async (outcome) => (await endingOf(outcome)).text,
+      async (outcome) => (await toEnding(outcome)).text,
     );
   }
 }

@@ -173,7 +173,7 @@ export class ToolRunner {
       toolName,
       arguments: args,
       success: ending.success,
-      result: this.#session.cap.isKept(sizeOf(ending))
+      result: this.#session.cap.isKept(measureSize(ending))
         ? ending.value
         : this.#session.cap.apply(ending.text).text,
       error: ending.success ? null : ending.text,
@@ -232,7 +232,7 @@ export class ToolRunner {
 }
 
 /** Characters of a result, about. */
-function sizeOf({ text, images }: Ending): number {
+function measureSize({ text, images }: Ending): number {
   return images.reduce((chars, { data }) => chars + data.length, text.length);
 }
 

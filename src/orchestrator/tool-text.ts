@@ -218,7 +218,7 @@ async function read(result: ToolResult): Promise<ShownResult & { readonly value:
 }
 
 /** The ending of a call that was made, or that the gate refused. */
-export async function endingOf(outcome: GatedOutcome): Promise<Ending> {
+export async function toEnding(outcome: GatedOutcome): Promise<Ending> {
   if (outcome.kind === 'ok') return await finished(outcome.result, outcome.durationMs, false);
   if (outcome.kind === 'cancelled')
     return refusedEnding('transport_error', outcome.message, outcome.durationMs);

@@ -112,7 +112,7 @@ class Encoder {
       this.#context(link.context, LINK);
       this.#attributes(LINK.attributes.number, link.attributes ?? {});
       this.#count(LINK.droppedAttributesCount.number, link.droppedAttributesCount);
-      writer.fixed32(LINK.flags.number, flagsOf(link.context, link.context.isRemote));
+      writer.fixed32(LINK.flags.number, toFlags(link.context, link.context.isRemote));
       writer.close(message);
     }
     this.#count(SPAN.droppedLinksCount.number, span.droppedLinksCount);
@@ -120,7 +120,7 @@ class Encoder {
     this.#text(STATUS.message.number, span.status.message);
     this.#count(STATUS.code.number, span.status.code);
     writer.close(message);
-    writer.fixed32(SPAN.flags.number, flagsOf(context, parent?.isRemote));
+    writer.fixed32(SPAN.flags.number, toFlags(context, parent?.isRemote));
     writer.close(start);
   }
 
@@ -202,7 +202,7 @@ class Encoder {
   }
 }
 
-function flagsOf({ traceFlags }: SpanContext, isRemote: boolean | undefined): number {
+function toFlags({ traceFlags }: SpanContext, isRemote: boolean | undefined): number {
   const known = isRemote === undefined ? 0 : HAS_IS_REMOTE;
   return (traceFlags & 0xff) | known | (isRemote === true ? IS_REMOTE : 0);
 }

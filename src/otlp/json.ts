@@ -23,8 +23,8 @@ import {
   REQUEST,
   type ReceivedAttributes,
 } from './otlp-messages.ts';
-import { logsOf } from './received-log.ts';
-import { spansOf } from './received-span.ts';
+import { listLogs } from './received-log.ts';
+import { readRequestSpans } from './received-span.ts';
 
 /** Maximum nesting of JSON; the deepest value kept needs about 600 levels. */
 const MAX_JSON_DEPTH = 1000;
@@ -73,14 +73,14 @@ function endOfString(body: Buffer, start: number): number {
 export function decodeJson(body: Buffer, maxSpans: number): DecodedRequest {
   const budget = new DecodeBudget(maxSpans);
   const request = readMessage(expectObject(parse(body), 'the request'), REQUEST, budget);
-  return { spans: spansOf(request), items: budget.items };
+  return { spans: readRequestSpans(request), items: budget.items };
 }
 
 /** Reads an `ExportLogsServiceRequest` like {@link decodeJson}. @throws DecodeError for invalid or oversized requests. */
 export function decodeLogsJson(body: Buffer, maxRecords: number): DecodedLogs {
   const budget = new DecodeBudget(maxRecords);
   const request = readMessage(expectObject(parse(body), 'the request'), LOGS_REQUEST, budget);
-  return { logs: logsOf(request), items: budget.items };
+  return { logs: listLogs(request), items: budget.items };
 }
 
 function parse(body: Buffer): unknown {
@@ -149,7 +149,7 @@ function readAnyValue(json: unknown, budget: DecodeBudget, depth: number): unkno
   // An AnyValue has one of these fields; unknown ones are skipped.
   if (isThere(any.stringValue)) return expectString(any.stringValue, 'stringValue');
   if (isThere(any.intValue)) return expectInt64(any.intValue, 'intValue');
-  if (isThere(any.boolValue)) return boolOf(any.boolValue);
+  if (isThere(any.boolValue)) return readBool(any.boolValue);
   if (isThere(any.doubleValue)) return expectDouble(any.doubleValue, 'doubleValue');
   if (isThere(any.arrayValue)) {
     return expectList(expectObject(any.arrayValue, 'arrayValue').values, 'arrayValue.values').map((item) => {
@@ -170,7 +170,7 @@ function isThere(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-function boolOf(value: unknown): boolean {
+function readBool(value: unknown): boolean {
   if (typeof value === 'boolean') return value;
   throw wrong('boolValue', 'true or false', value);
 }

@@ -14,8 +14,8 @@ import {
   type ReceivedAttributes,
   VALUES_FIELD,
 } from './otlp-messages.ts';
-import { logsOf } from './received-log.ts';
-import { spansOf } from './received-span.ts';
+import { listLogs } from './received-log.ts';
+import { readRequestSpans } from './received-span.ts';
 import { hrTimeOfHalves } from './time.ts';
 import { bytesTag, fixed32Tag, fixed64Tag, varintTag, WireReader } from './wire-reader.ts';
 
@@ -29,7 +29,7 @@ export function decodeProtobuf(body: Buffer, maxSpans: number): DecodedRequest {
   const budget = new DecodeBudget(maxSpans);
   const request = emptyMessage(REQUEST);
   readMessage(new WireReader(body), body.length, REQUEST, request, budget);
-  return { spans: spansOf(request), items: budget.items };
+  return { spans: readRequestSpans(request), items: budget.items };
 }
 
 /**
@@ -40,7 +40,7 @@ export function decodeLogsProtobuf(body: Buffer, maxRecords: number): DecodedLog
   const budget = new DecodeBudget(maxRecords);
   const request = emptyMessage(LOGS_REQUEST);
   readMessage(new WireReader(body), body.length, LOGS_REQUEST, request, budget);
-  return { logs: logsOf(request), items: budget.items };
+  return { logs: listLogs(request), items: budget.items };
 }
 
 const TAG: Readonly<Record<FieldKind, (field: number) => number>> = {
@@ -58,7 +58,7 @@ const TAG: Readonly<Record<FieldKind, (field: number) => number>> = {
 /** The fields of each type by their tags. */
 const fieldsByTag = new Map<MessageType, ReadonlyMap<number, readonly [string, Field]>>();
 
-function fieldsOf(type: MessageType): ReadonlyMap<number, readonly [string, Field]> {
+function toFields(type: MessageType): ReadonlyMap<number, readonly [string, Field]> {
   let fields = fieldsByTag.get(type);
   if (fields === undefined) {
     fields = new Map(Object.entries(type).map((entry) => [TAG[entry[1].kind](entry[1].number), entry]));
@@ -74,7 +74,7 @@ function readMessage(
   message: Record<string, unknown>,
   budget: DecodeBudget,
 ): void {
-  const fields = fieldsOf(type);
+  const fields = toFields(type);
   while (reader.at < to) {
     const tag = reader.tag(to);
     const field = fields.get(tag);

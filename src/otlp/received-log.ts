@@ -15,7 +15,7 @@ export interface ReceivedLog {
 }
 
 /** The log records of a request, in its order. */
-export function logsOf({ resourceLogs }: MessageOf<typeof LOGS_REQUEST>): ReceivedLog[] {
+export function listLogs({ resourceLogs }: MessageOf<typeof LOGS_REQUEST>): ReceivedLog[] {
   return resourceLogs.flatMap(({ resource: { attributes }, schemaUrl, scopeLogs }) => {
     const resource = receivedResource(attributes, schemaUrl);
     return scopeLogs.flatMap(({ logRecords }) =>

@@ -17,7 +17,7 @@ export interface ReceivedSpan extends ReadableSpan {
 }
 
 /** The spans of a request, in its order. */
-export function spansOf({ resourceSpans }: Request): ReceivedSpan[] {
+export function readRequestSpans({ resourceSpans }: Request): ReceivedSpan[] {
   return resourceSpans.flatMap(({ resource: { attributes }, schemaUrl: resourceUrl, scopeSpans }) => {
     const resource = receivedResource(attributes, resourceUrl);
     return scopeSpans.flatMap(({ scope, schemaUrl, spans }) => {
@@ -33,7 +33,7 @@ function receivedSpan(
   instrumentationScope: ReadableSpan['instrumentationScope'],
 ): ReceivedSpan {
   const { traceId, spanId, traceState, flags, startTimeUnixNano: startTime, endTimeUnixNano: endTime } = span;
-  const context = contextOf(traceId, spanId, traceState, flags);
+  const context = toContext(traceId, spanId, traceState, flags);
   return {
     traceId,
     spanId,
@@ -44,7 +44,7 @@ function receivedSpan(
     endTime,
     duration: hrDuration(startTime, endTime),
     ended: true,
-    status: statusOf(span.status),
+    status: toStatus(span.status),
     attributes: span.attributes as ReadableSpan['attributes'],
     events: span.events.map(({ timeUnixNano, name, attributes, droppedAttributesCount }) => ({
       time: timeUnixNano,
@@ -53,7 +53,7 @@ function receivedSpan(
       ...(droppedAttributesCount === 0 ? {} : { droppedAttributesCount }),
     })),
     links: span.links.map((link) => ({
-      context: contextOf(link.traceId, link.spanId, link.traceState, link.flags),
+      context: toContext(link.traceId, link.spanId, link.traceState, link.flags),
       attributes: link.attributes as ReadableSpan['attributes'],
       droppedAttributesCount: link.droppedAttributesCount,
     })),
@@ -63,18 +63,18 @@ function receivedSpan(
     resource,
     instrumentationScope,
     spanContext: () => context,
-    ...(span.parentSpanId === '' ? {} : { parentSpanContext: parentOf(span) }),
+    ...(span.parentSpanId === '' ? {} : { parentSpanContext: toParent(span) }),
   };
 }
 
-function parentOf({ traceId, parentSpanId, flags }: MessageOf<typeof SPAN>): SpanContext {
+function toParent({ traceId, parentSpanId, flags }: MessageOf<typeof SPAN>): SpanContext {
   const parent = { traceId, spanId: parentSpanId, traceFlags: TraceFlags.SAMPLED };
   const isKnown = (flags & HAS_IS_REMOTE) !== 0;
   return isKnown ? { ...parent, isRemote: (flags & IS_REMOTE) !== 0 } : parent;
 }
 
 /** A context of a span or link. It always counts as sampled: it was sent, and many SDKs omit the flag. */
-function contextOf(traceId: string, spanId: string, traceState: string, flags: number): SpanContext {
+function toContext(traceId: string, spanId: string, traceState: string, flags: number): SpanContext {
   const context = { traceId, spanId, traceFlags: (flags & 0xff) | TraceFlags.SAMPLED };
   return traceState === '' ? context : { ...context, traceState: createTraceState(traceState) };
 }
@@ -107,7 +107,7 @@ function receivedScope(scope: Scope, schemaUrl: string): ReadableSpan['instrumen
 }
 
 /** A status; an empty message counts as none, because they are the same on the wire. */
-function statusOf({ code, message }: MessageOf<typeof SPAN>['status']): ReadableSpan['status'] {
+function toStatus({ code, message }: MessageOf<typeof SPAN>['status']): ReadableSpan['status'] {
   const known = code === 1 || code === 2 ? code : 0;
   return message === '' ? { code: known } : { code: known, message };
 }

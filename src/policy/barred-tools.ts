@@ -1,6 +1,6 @@
 /** What a gate bars, as telemetry: a tool that no model is shown is never called, so its calls say nothing about it. */
 import { diag, type Span } from '@opentelemetry/api';
-import { attributeOf, errorMessage } from '../base/index.ts';
+import { errorMessage, toAttribute } from '../base/index.ts';
 import { canonicalJson } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
 import { resolveCaptureContent } from '../processor/index.ts';
@@ -50,8 +50,8 @@ export class BarredTools {
     span.setAttributes({
       [BARRED_TOOL]: name.slice(0, MAX_NAME),
       'observatory.mcp_server': server.slice(0, MAX_NAME),
-      [attributeOf('policy_reason')]: barred.reasonCode,
-      ...(hash === '' ? {} : { [attributeOf('tool_hash')]: hash }),
+      [toAttribute('policy_reason')]: barred.reasonCode,
+      ...(hash === '' ? {} : { [toAttribute('tool_hash')]: hash }),
     });
     addGateEvent(span, 'stop', barred.reasonCode);
     this.#keepsContent ??= resolveCaptureContent();

@@ -72,7 +72,7 @@ export class Budgets {
     if (perMinute === 0 || this.#all?.isFull(now) === true) {
       return { reasonCode: 'rate_limited', message: `${perMinute} calls were made in the last minute` };
     }
-    const window = perTool === undefined ? undefined : this.#windowOf(`${server}\0${tool}`, perTool);
+    const window = perTool === undefined ? undefined : this.#findWindow(`${server}\0${tool}`, perTool);
     if (perTool === 0 || window?.isFull(now) === true) {
       return {
         reasonCode: 'rate_limited',
@@ -93,7 +93,7 @@ export class Budgets {
     this.#byRun.set(run, used);
   }
 
-  #windowOf(key: string, limit: number): MinuteWindow {
+  #findWindow(key: string, limit: number): MinuteWindow {
     let window = this.#byTool.get(key);
     if (window === undefined) {
       window = new MinuteWindow(limit);

@@ -87,7 +87,7 @@ export class ToolCatalog {
 
   /** Replaces what a server lists. The old listing is gone when this returns: a removed tool is unknown. */
   setServer(server: string, tools: readonly ToolDefinition[]): void {
-    const listing = listingOf(tools);
+    const listing = toListing(tools);
     for (const name of this.#named(server, listing)) this.#pinFirst(server, name, listing);
     this.#adopt(server, listing);
   }
@@ -100,7 +100,7 @@ export class ToolCatalog {
     const turn = sliced();
     this.#refreshes += 1;
     const refresh = this.#refreshes;
-    const listing = listingOf(tools);
+    const listing = toListing(tools);
     for (const name of this.#named(server, listing)) {
       const listed = listing.get(name);
       // Hashing a definition for the first time takes long beside what the caller has done in this turn.
@@ -279,7 +279,7 @@ export class ToolCatalog {
   }
 }
 
-function listingOf(tools: readonly ToolDefinition[]): Listing {
+function toListing(tools: readonly ToolDefinition[]): Listing {
   const listing: Listing = new Map();
   for (const listed of tools) {
     const definition = withInputSchema(listed);

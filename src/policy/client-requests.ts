@@ -1,7 +1,7 @@
 /** What a gated client does beside calling tools: its own requests, and those its server makes of it. */
 
 import { ObservatoryError } from '../base/index.ts';
-import { type JsonObject, objectOf } from '../json/index.ts';
+import { type JsonObject, readObject } from '../json/index.ts';
 import { RequestsAtOnce } from '../mcp-client/index.ts';
 import type { PolicyGate } from './gate.ts';
 import { guardedRequest, mayInstruct, type RequestGuardOptions } from './guarded-request.ts';
@@ -65,9 +65,9 @@ export function gatedMember(
   return async (given, ...rest) => {
     const params = structuredClone(requestParams(listMethod, given));
     const act = async () => {
-      const page = objectOf(await call(given === undefined ? undefined : { ...params }, ...rest));
+      const page = readObject(await call(given === undefined ? undefined : { ...params }, ...rest));
       const items = Array.isArray(page[name]) ? page[name] : [];
-      return { ...page, [name]: items.filter((item) => shows(options.gate, server, objectOf(item))) };
+      return { ...page, [name]: items.filter((item) => shows(options.gate, server, readObject(item))) };
     };
     return await guardedRequest(server, listMethod, params, act, options);
   };
@@ -118,7 +118,7 @@ export function guardHandlers(client: object, server: string, options: RequestGu
     if (typeof handler !== 'function') return own;
     return (request: { params?: unknown }, ...rest: unknown[]) => {
       const answer = async (): Promise<unknown> => Reflect.apply(handler, client, [request, ...rest]);
-      const params = objectOf(request.params);
+      const params = readObject(request.params);
       return atOnce.answer(params, () =>
         guardedRequest(guarded.server, method as ServerRequestMethod, params, answer, guarded.options),
       );

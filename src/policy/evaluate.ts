@@ -90,7 +90,7 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
   const isClosed = policy.document.unknown_arguments === 'reject_always';
   const misfit = argumentProblem(call.args, tool.checks, isClosed);
   if (misfit !== undefined) return make('deny', misfit, [], true);
-  if (policy.document.prompt_template === 'required' && !isName(templateOf(call))) {
+  if (policy.document.prompt_template === 'required' && !isName(findTemplate(call))) {
     const message = 'The policy requires a prompt template, and the call names none';
     return make('deny', refusal('prompt_template_missing', message), [], true);
   }
@@ -103,12 +103,12 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
 }
 
 /** The prompt template of a call: its own, or that of the context. */
-export function templateOf({ promptTemplateId }: GateCall): string | undefined {
+export function findTemplate({ promptTemplateId }: GateCall): string | undefined {
   return promptTemplateId ?? getGovernance(context.active())?.promptTemplateId;
 }
 
 /** The session of a call: its own, or that of the context. */
-export function sessionOf({ sessionId }: Pick<GateCall, 'sessionId'>): string | undefined {
+export function findSession({ sessionId }: Pick<GateCall, 'sessionId'>): string | undefined {
   return sessionId ?? getGovernance(context.active())?.sessionId;
 }
 

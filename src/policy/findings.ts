@@ -20,7 +20,7 @@ export interface GateFinding {
  * The findings about a policy and what the servers list.
  * @param isComplete no server is missing: rules about any other are dead too.
  */
-export function findingsOf(
+export function listFindings(
   policy: Policy,
   catalog: ToolCatalog,
   isComplete: boolean,

@@ -11,7 +11,7 @@ import {
   oneOf,
   required,
 } from '../base/index.ts';
-import { objectOf } from '../json/index.ts';
+import { readObject } from '../json/index.ts';
 import {
   boundTransport,
   LIST_KINDS,
@@ -26,7 +26,7 @@ import {
 import type { AuditRun } from './audit/index.ts';
 import { type CallArguments, copyArguments } from './call-arguments.ts';
 import { gatedMember, guardHandlers } from './client-requests.ts';
-import { sessionOf } from './evaluate.ts';
+import { findSession } from './evaluate.ts';
 import type { PolicyGate } from './gate.ts';
 import type { GateCall } from './gate-types.ts';
 import { guardedCall, refuseBypass } from './guarded-call.ts';
@@ -94,7 +94,7 @@ export function gateClient<T extends GateableClient>(
   const watch = options.recheck === 'on_change' ? new ListWatch(client) : undefined;
   const { audit, context } = options;
   const connection = randomUUID();
-  const shared = (tool: string) => ({ sessionId: sessionOf({}) ?? connection, ...context?.(tool) });
+  const shared = (tool: string) => ({ sessionId: findSession({}) ?? connection, ...context?.(tool) });
   const requests: RequestGuardOptions = { gate, audit, context: () => shared('') };
   guardHandlers(client, server, requests);
   boundTransport((client as { transport?: unknown }).transport, options);
@@ -102,7 +102,7 @@ export function gateClient<T extends GateableClient>(
   const relist = async (all: boolean): Promise<void> => {
     if (watch?.isFresh === true) return;
     watch?.listing();
-    const tools = await readToolList(server, (cursor, signal) => pageOf(client, cursor, signal), options);
+    const tools = await readToolList(server, (cursor, signal) => toPage(client, cursor, signal), options);
     // Unchecked: the gate refuses what is no definition.
     await gate.refreshTools(server, tools as readonly ToolDefinition[], { all });
   };
@@ -127,7 +127,7 @@ export function gateClient<T extends GateableClient>(
     const call: GateCall = { runId, ...shared(name), server, tool: name, args };
     const invoke = async () => {
       if (isUnsafe) throw new ObservatoryError('INVALID_INPUT', "The arguments of 'callTool' are not JSON");
-      return callOf(client, gate, call, rest);
+      return toCall(client, gate, call, rest);
     };
     const { result } = await guardedCall(call, invoke, {
       gate,
@@ -168,7 +168,7 @@ export function gateClient<T extends GateableClient>(
  * Client v2 takes a tool's definition from its own listing, to mirror arguments into headers (SEP-2243). It has made
  * none here, so the definition goes with the call, without the output schema.
  */
-function callOf(
+function toCall(
   client: GateableClient,
   gate: PolicyGate,
   { server, tool, args }: GateCall,
@@ -181,11 +181,11 @@ function callOf(
   const definition = gate.find(server, tool)?.definition;
   if (definition === undefined) return client.callTool(params, ...rest);
   const { name, inputSchema } = definition;
-  return client.callTool(params, { ...objectOf(rest[0]), toolDefinition: { name, inputSchema } } as never);
+  return client.callTool(params, { ...readObject(rest[0]), toolDefinition: { name, inputSchema } } as never);
 }
 
 function readParams(params: unknown): { name: string } & CallArguments {
-  const { name, arguments: given = {} } = objectOf(params);
+  const { name, arguments: given = {} } = readObject(params);
   if (typeof name !== 'string') {
     throw new ObservatoryError(
       'INVALID_INPUT',
@@ -199,7 +199,7 @@ function readParams(params: unknown): { name: string } & CallArguments {
  * One page of the tool list. Asked with `request` where the client has it: `listTools` of SDK v1 compiles every output
  * schema of the server with an engine that has no bounds, and that of v2 refuses a list because of one tool.
  */
-async function pageOf(
+async function toPage(
   client: GateableClient,
   cursor: string | undefined,
   signal: AbortSignal,
@@ -212,6 +212,6 @@ async function pageOf(
     return await client.listTools(cursor === undefined ? undefined : { cursor }, { signal });
   }
   // A server without tools answers the request with an error.
-  if (objectOf(getServerCapabilities.call(client)).tools === undefined) return { tools: [] };
+  if (readObject(getServerCapabilities.call(client)).tools === undefined) return { tools: [] };
   return await requestToolPage(client, cursor, signal);
 }

@@ -19,7 +19,7 @@ import { type Decision, revise, withoutRecord } from './decision.ts';
 import { consultPoint } from './decision-point.ts';
 import { evaluateCall } from './evaluate.ts';
 import { checkSummary, type Echo, type SummaryVerdict } from './evidence/index.ts';
-import { findingsOf, type GateFinding } from './findings.ts';
+import { type GateFinding, listFindings } from './findings.ts';
 import { checked, type DecisionRecorder, type GateCall, type PolicyGateOptions } from './gate-types.ts';
 import { applyPersonsAnswer, decideHeldCall, isHeld, toBinding } from './held-call.ts';
 import { checkInput, type InputVerdict } from './input-policy.ts';
@@ -158,7 +158,7 @@ export class PolicyGate {
     const version = this.#catalog.version + (policy?.deadVersion ?? 0);
     if (this.#found?.policy !== policy || this.#found?.version !== version) {
       const isComplete = this.#options.tools !== undefined;
-      const list = policy === undefined ? [] : findingsOf(policy, this.#catalog, isComplete);
+      const list = policy === undefined ? [] : listFindings(policy, this.#catalog, isComplete);
       this.#found = { policy, version, list };
     }
     return this.#found.list;

@@ -6,7 +6,6 @@
 import type { Span } from '@opentelemetry/api';
 import type { ObservatoryError } from '../base/index.ts';
 import {
-  attributeOf,
   checkKinds,
   checkOptions,
   kinds,
@@ -14,6 +13,7 @@ import {
   required,
   sliced,
   takeInSlices,
+  toAttribute,
 } from '../base/index.ts';
 import { attachInteraction } from '../interaction/index.ts';
 import { type JsonObject, redactLargeValue } from '../json/index.ts';
@@ -26,7 +26,7 @@ import {
   refusal,
   withoutRecord,
 } from './decision.ts';
-import { templateOf } from './evaluate.ts';
+import { findTemplate } from './evaluate.ts';
 import type { GateFinding } from './findings.ts';
 import type { PolicyGate } from './gate.ts';
 import type { GateCall } from './gate-types.ts';
@@ -112,7 +112,7 @@ export async function guardedCall(
     try {
       raw = await invoke();
     } catch (cause) {
-      finish('failed', { error_type: nameOf(cause) });
+      finish('failed', { error_type: readName(cause) });
       setFailed(span, 'tool_failed');
       throw cause;
     }
@@ -124,12 +124,12 @@ export async function guardedCall(
     const reason_code = verdict.accepted ? 'output_accepted' : verdict.reasonCode;
     const isError = reason_code === 'output_is_error';
     const kept = await options.audit?.keep(() => ({ data: { result: raw } }));
-    finish(outcomeOf(verdict), { reason_code }, kept);
+    finish(toOutcome(verdict), { reason_code }, kept);
     if (isError) setFailed(span, reason_code);
     else if (!verdict.accepted && isWithheld(decision, verdict)) {
       addGateEvent(span, 'stop', reason_code);
       setFallback(span, 'template');
-      span.setAttribute(attributeOf('policy_reason'), reason_code);
+      span.setAttribute(toAttribute('policy_reason'), reason_code);
       throw new PolicyDeniedError(call.server, call.tool, verdict, decision);
     } else addGateEvent(span, 'pass', reason_code);
     await turn();
@@ -164,7 +164,7 @@ async function judge(
   return await takeInSlices(judgeOutput(raw, call.args, contract));
 }
 
-function outcomeOf(verdict: OutputVerdict): Outcome {
+function toOutcome(verdict: OutputVerdict): Outcome {
   if (verdict.accepted) return 'accepted';
   if (verdict.isHandedOn === true) return 'untrusted';
   return verdict.reasonCode === 'output_is_error' ? 'tool_error' : 'withheld';
@@ -215,7 +215,7 @@ async function decide(call: GateCall, options: GuardedCallOptions, span: Span): 
   try {
     await options.refresh?.();
   } catch (cause) {
-    audit?.settle('call_finished', { server, tool, outcome: 'not_made', error_type: nameOf(cause) });
+    audit?.settle('call_finished', { server, tool, outcome: 'not_made', error_type: readName(cause) });
     throw cause;
   }
   let contract: OutputContract | undefined;
@@ -280,7 +280,7 @@ function contentOfCall(gate: PolicyGate, call: GateCall): RecordContent {
   const { server, tool, method, args, userRequest: user_request } = call;
   const listed = method === undefined ? { [`${server}/${tool}`]: gate.listing(call) } : {};
   return {
-    data: { args, user_request, prompt_template_id: templateOf(call) },
+    data: { args, user_request, prompt_template_id: findTemplate(call) },
     grounds: { policy: gate.policySource, ...listed },
   };
 }
@@ -290,12 +290,12 @@ function setFailed(span: Span, reason: ReasonCode): void {
   addGateEvent(span, 'stop', reason);
   setFallback(span, 'template');
   span.setAttributes({
-    [attributeOf('fallback_reason')]: 'tool_error',
-    [attributeOf('gate_blocked')]: false,
+    [toAttribute('fallback_reason')]: 'tool_error',
+    [toAttribute('gate_blocked')]: false,
   });
 }
 
-function nameOf(error: unknown): string {
+function readName(error: unknown): string {
   return error instanceof Error ? error.name : 'unknown';
 }
 

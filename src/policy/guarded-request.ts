@@ -1,7 +1,7 @@
 /** Everything of MCP but tool calls, through the same guarded call. */
 
 import { checkOptions, kinds, type OptionKinds, required } from '../base/index.ts';
-import { type JsonObject, objectOf } from '../json/index.ts';
+import { type JsonObject, readObject } from '../json/index.ts';
 import type { ServerRequestGuard } from '../mcp-client/index.ts';
 import { type AuditLog, type AuditRun, auditRun } from './audit/index.ts';
 import { decisionToWire, isBlocked } from './decision.ts';
@@ -48,7 +48,7 @@ export async function guardedRequest(
     );
   }
   const call: GateCall = { runId: audit?.id, ...context?.(), server, tool: method, method, args: params };
-  return objectOf((await guardedCall(call, act, { gate, audit })).result);
+  return readObject((await guardedCall(call, act, { gate, audit })).result);
 }
 
 /** Decides about what servers ask of the host: the `guard` of `connectPolicyServers` and of a connection. */

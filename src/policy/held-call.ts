@@ -6,12 +6,12 @@ import {
   type ApprovalRequest,
   type ApprovalScope,
   type Approvals,
-  fingerprintOf,
-  subjectOf,
+  computeFingerprint,
+  toSubject,
 } from '../approvals/index.ts';
 import { errorMessage } from '../base/index.ts';
 import { type Decision, revise } from './decision.ts';
-import { sessionOf } from './evaluate.ts';
+import { findSession } from './evaluate.ts';
 import type { GateApprovals, GateCall } from './gate-types.ts';
 import { inGateSpan } from './telemetry.ts';
 
@@ -64,13 +64,13 @@ export async function decideHeldCall(
   evaluate: () => Decision,
 ): Promise<Decision> {
   const binding = toBinding(call, held);
-  const fingerprint = fingerprintOf(binding);
+  const fingerprint = computeFingerprint(binding);
   const { args } = call;
   const { ruleIds } = held;
   let answer: ApprovalAnswer;
   try {
-    const subject = subjectOf(binding);
-    const sessionId = sessionOf(call);
+    const subject = toSubject(binding);
+    const sessionId = findSession(call);
     answer = await askForApproval(approvals, {
       ...binding,
       ...limits,
@@ -96,7 +96,7 @@ export async function decideHeldCall(
   // The approval is for what was asked.
   const current = evaluate();
   if (current.decision === 'deny') return current;
-  if (fingerprintOf(toBinding(call, current)) !== fingerprint) {
+  if (computeFingerprint(toBinding(call, current)) !== fingerprint) {
     return revise(current, 'deny', 'approval_invalid', 'The policy or the call changed while it was decided');
   }
   span?.setAttribute('observatory.approval_scope', scope);

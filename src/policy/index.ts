@@ -64,9 +64,9 @@ export {
   type PolicyServer,
   parseSummary,
   planMessages,
-  rawResultOf,
   summaryMessages,
   ToolCallError,
+  toRawResult,
 } from './host/index.ts';
 export { checkInput } from './input-policy.ts';
 export { lintPolicy } from './lint.ts';
@@ -94,6 +94,6 @@ export {
   replayTrace,
   type TraceReplay,
 } from './replay/index.ts';
-export { REQUEST_METHODS, type RequestMethod, wordOf } from './requests.ts';
+export { formatWord, REQUEST_METHODS, type RequestMethod } from './requests.ts';
 export { type ToolsByServer, toolHash } from './tool-definition.ts';
 export { isUntrusted } from './untrusted-result.ts';

@@ -15,7 +15,7 @@ export function lintArgument(
   const where = `Rule '${id}', argument '${argument}'`;
   return [
     ...untypedLimits(effect, where, schema, taken),
-    ...patternsOf(schema).flatMap((pattern) => [
+    ...readPatterns(schema).flatMap((pattern) => [
       ...unanchored(where, pattern),
       ...pathAsText(effect, where, pattern),
     ]),
@@ -28,7 +28,7 @@ function untypedLimits(
   schema: unknown,
   taken: unknown,
 ): readonly Found[] {
-  const types = branchesOf(schema).flatMap(impliedTypes);
+  const types = readBranches(schema).flatMap(impliedTypes);
   const given = isObject(taken) ? [taken.type].flat() : [undefined];
   if (
     types.length === 0 ||
@@ -46,10 +46,10 @@ function untypedLimits(
 }
 
 /** A schema and those that are put together with it for the same value. */
-function branchesOf(schema: unknown): readonly Readonly<Record<string, unknown>>[] {
+function readBranches(schema: unknown): readonly Readonly<Record<string, unknown>>[] {
   if (!isObject(schema)) return [];
   const parts = [schema.allOf, schema.anyOf, schema.oneOf, schema.not].flat();
-  return schema.type === undefined ? [schema, ...parts.flatMap(branchesOf)] : [];
+  return schema.type === undefined ? [schema, ...parts.flatMap(readBranches)] : [];
 }
 
 function unanchored(where: string, pattern: string): readonly Found[] {
@@ -91,10 +91,10 @@ function fitsAround(pattern: string, start: string): boolean {
 }
 
 /** The patterns of a schema, wherever they are. */
-function patternsOf(schema: unknown): readonly string[] {
-  if (Array.isArray(schema)) return schema.flatMap(patternsOf);
+function readPatterns(schema: unknown): readonly string[] {
+  if (Array.isArray(schema)) return schema.flatMap(readPatterns);
   if (!isObject(schema)) return [];
   return Object.entries(schema).flatMap(([key, member]) =>
-    key === 'pattern' && typeof member === 'string' ? [member] : patternsOf(member),
+    key === 'pattern' && typeof member === 'string' ? [member] : readPatterns(member),
   );
 }

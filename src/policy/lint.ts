@@ -1,13 +1,13 @@
 /** What is wrong with a policy, or wider than it looks: everything at once, where loading it stops at the first error. */
-import { canonicalJson, isObject, type JsonObject, objectOf, StepBudget } from '../json/index.ts';
+import { canonicalJson, isObject, type JsonObject, readObject, StepBudget } from '../json/index.ts';
 import { ToolCatalog } from './catalog.ts';
-import { findingsOf } from './findings.ts';
+import { listFindings } from './findings.ts';
 import { lintArgument } from './lint-arguments.ts';
 import type { LintCode, LintFinding } from './lint-finding.ts';
 import { lintServers } from './lint-servers.ts';
 import { Policy } from './policy.ts';
 import { type LoadedPolicy, type RuleDocument, readPolicy } from './policy-file.ts';
-import { applies, type CompiledRule, compileRule, strengthOf } from './rule.ts';
+import { applies, type CompiledRule, compileRule, rateStrength } from './rule.ts';
 import type { ToolsByServer } from './tool-definition.ts';
 
 /**
@@ -72,7 +72,7 @@ class Lint {
 
   #checkDead(policy: Policy, catalog: ToolCatalog): void {
     for (const tool of catalog.tools()) policy.deadRules(tool);
-    for (const { kind, ruleId = '', message } of findingsOf(policy, catalog, true))
+    for (const { kind, ruleId = '', message } of listFindings(policy, catalog, true))
       if (kind === 'dead_rule') this.#error('dead', [ruleId], message);
   }
 
@@ -91,7 +91,7 @@ class Lint {
     const seen = new Map<string, string>();
     for (const rule of group) {
       const { id, effect, provenance } = rule.document;
-      const stronger = open.find((other) => strengthOf(other) > strengthOf(rule));
+      const stronger = open.find((other) => rateStrength(other) > rateStrength(rule));
       if (stronger !== undefined) {
         const by = stronger.document.id;
         this.#error(
@@ -104,8 +104,8 @@ class Lint {
         ({ document }) =>
           document.effect === effect && document.provenance === undefined && document.id !== id,
       );
-      const twin = seen.get(conditionsOf(rule.document));
-      seen.set(conditionsOf(rule.document), id);
+      const twin = seen.get(toConditions(rule.document));
+      seen.set(toConditions(rule.document), id);
       const cover = rule.isOpen && provenance === undefined ? twin : (wider?.document.id ?? twin);
       if (cover !== undefined)
         this.#warn('no_effect', [id, cover], `Rule '${id}' adds nothing to rule '${cover}' about ${place}`);
@@ -115,7 +115,7 @@ class Lint {
 
   /** Finds allow rules for certain values, all of which other rules deny. */
   #checkDenied(place: string, rule: CompiledRule, group: readonly CompiledRule[]): void {
-    const samples = samplesOf(rule.document);
+    const samples = listSamples(rule.document);
     if (samples.length === 0) return;
     const denials = group.filter(({ document }) => document.effect === 'deny');
     const denying = samples.map((args) => denials.find((other) => applies(other, args, new StepBudget())));
@@ -176,8 +176,8 @@ class Lint {
 
   /** The schema that a tool has for an argument, as far as it is known. */
   #takenBy(server: string, tool: string, argument: string): unknown {
-    const { properties } = objectOf(this.#catalog?.find(server, tool)?.definition.inputSchema);
-    return objectOf(properties)[argument];
+    const { properties } = readObject(this.#catalog?.find(server, tool)?.definition.inputSchema);
+    return readObject(properties)[argument];
   }
 
   #error(code: LintCode, ruleIds: readonly string[], message: string): void {
@@ -204,7 +204,7 @@ function groups(rules: readonly CompiledRule[]): ReadonlyMap<string, readonly Co
 }
 
 /** Equal for rules that apply to the same calls with the same effect. */
-function conditionsOf({ effect, args = {}, required = [], provenance = [] }: RuleDocument): string {
+function toConditions({ effect, args = {}, required = [], provenance = [] }: RuleDocument): string {
   return canonicalJson({ effect, args, required: [...required].sort(), provenance: [...provenance].sort() });
 }
 
@@ -212,7 +212,7 @@ function conditionsOf({ effect, args = {}, required = [], provenance = [] }: Rul
 const MAX_SAMPLES = 16;
 
 /** All calls that a rule names value by value (`const`, `enum`); none when it takes others too, or too many. */
-function samplesOf({ args = {} }: RuleDocument): readonly JsonObject[] {
+function listSamples({ args = {} }: RuleDocument): readonly JsonObject[] {
   let samples: readonly JsonObject[] = [{}];
   for (const [argument, schema] of Object.entries(args)) {
     const { const: one, enum: some = one === undefined ? [] : [one] } = schema as {

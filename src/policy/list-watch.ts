@@ -1,5 +1,5 @@
 /** Whether a server's tools have to be listed again before a call. */
-import { objectOf } from '../json/index.ts';
+import { readObject } from '../json/index.ts';
 
 type OnNotification = (notification: unknown, ...rest: unknown[]) => unknown;
 
@@ -26,7 +26,7 @@ export class ListWatch {
     this.#observes = typeof receive === 'function';
     if (receive === undefined || !this.#observes) return;
     this.#client._onnotification = (notification, ...rest) => {
-      if (objectOf(notification).method === 'notifications/tools/list_changed') this.#isFresh = false;
+      if (readObject(notification).method === 'notifications/tools/list_changed') this.#isFresh = false;
       return Reflect.apply(receive, client, [notification, ...rest]);
     };
   }
@@ -37,8 +37,8 @@ export class ListWatch {
     if (!this.#observes || !this.#isFresh || transport !== this.#transport) return false;
     // Since 2026-07-28 changes are announced only to those who subscribed; whether the host did is not known here.
     if (getProtocolEra?.call(this.#client) === 'modern') return false;
-    const { tools } = objectOf(this.#client.getServerCapabilities?.call(this.#client));
-    return objectOf(tools).listChanged === true;
+    const { tools } = readObject(this.#client.getServerCapabilities?.call(this.#client));
+    return readObject(tools).listChanged === true;
   }
 
   /** The tools are being listed now. A change announced from here on makes the list stale again. */

@@ -22,7 +22,7 @@ const PLAIN_EMAIL =
   /^[A-Za-z0-9_][A-Za-z0-9_+'-]{0,63}(?:\.[A-Za-z0-9_+'-]{1,64}){0,32}@([A-Za-z0-9.-]{1,255})$/;
 
 function emailDomainIn(given: unknown): (value: unknown) => boolean | undefined {
-  const domains = new Set(textsOf(given, 'emailDomainIn').map((domain) => domain.toLowerCase()));
+  const domains = new Set(readTexts(given, 'emailDomainIn').map((domain) => domain.toLowerCase()));
   return (value) => {
     if (typeof value !== 'string' || value.length > MAX_EMAIL_CHARS) return undefined;
     const domain = PLAIN_EMAIL.exec(value)?.[1];
@@ -49,7 +49,7 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: '80', https: '44
 const MAX_URL_CHARS = 8_192;
 
 function urlHostIn(given: unknown): (value: unknown) => boolean | undefined {
-  const hosts = new Set(textsOf(given, 'urlHostIn').map((host) => host.toLowerCase()));
+  const hosts = new Set(readTexts(given, 'urlHostIn').map((host) => host.toLowerCase()));
   for (const host of hosts) {
     if (host.length > MAX_HOST_CHARS || !HOST.test(host)) {
       throw new SchemaRefusedError(
@@ -58,7 +58,7 @@ function urlHostIn(given: unknown): (value: unknown) => boolean | undefined {
     }
   }
   return (value) => {
-    const { host, port, isDefaultPort } = hostOf(value) ?? {};
+    const { host, port, isDefaultPort } = readHost(value) ?? {};
     if (host === undefined) {
       // A rule about other hosts does not concern it, and one about this host cannot be sure.
       const other = hostOfLooseUrl(value);
@@ -71,7 +71,7 @@ function urlHostIn(given: unknown): (value: unknown) => boolean | undefined {
 }
 
 /** Where a URL leads that all parsers read alike; undefined for others. */
-function hostOf(
+function readHost(
   value: unknown,
 ): { readonly host: string; readonly port: string; readonly isDefaultPort: boolean } | undefined {
   if (typeof value !== 'string' || value.length > MAX_URL_CHARS) return undefined;
@@ -97,7 +97,7 @@ function hostOfLooseUrl(value: unknown): string | undefined {
 const PLAIN_PATH = /^(?:\/[^/\p{C}]{1,255}){1,128}$/u;
 
 function pathWithin(given: unknown): (value: unknown) => boolean | undefined {
-  const folders = textsOf(given, 'pathWithin').map((folder) => folder.replace(/(?<=.)\/$/, ''));
+  const folders = readTexts(given, 'pathWithin').map((folder) => folder.replace(/(?<=.)\/$/, ''));
   for (const folder of folders) {
     if (folder !== '/' && !isPlainPath(folder))
       throw new SchemaRefusedError(
@@ -114,7 +114,7 @@ function isPlainPath(path: string): boolean {
   return PLAIN_PATH.test(path) && !path.split('/').some((part) => part === '.' || part === '..');
 }
 
-function textsOf(given: unknown, keyword: string): readonly string[] {
+function readTexts(given: unknown, keyword: string): readonly string[] {
   const isList = Array.isArray(given) && given.length > 0;
   if (!isList || !given.every((item) => typeof item === 'string' && item !== '')) {
     throw new SchemaRefusedError(`'${keyword}' takes a list of at least one text`);

@@ -180,12 +180,14 @@ function declaredProperties(schema: unknown): OutputContract['declared'] {
 
 /** Names such as `id` and `doc_id` that are both asked for and given back: the answer is about what was asked. */
 function commonIds(inputSchema: unknown, outputSchema: unknown): Readonly<Record<string, string>> {
-  const outputs = new Set(requiredOf(outputSchema));
-  const ids = requiredOf(inputSchema).filter((name) => outputs.has(name) && /(?:^|_)id$|[a-z]Id$/.test(name));
+  const outputs = new Set(readRequired(outputSchema));
+  const ids = readRequired(inputSchema).filter(
+    (name) => outputs.has(name) && /(?:^|_)id$|[a-z]Id$/.test(name),
+  );
   return Object.fromEntries(ids.map((name) => [name, name]));
 }
 
-function requiredOf(schema: unknown): readonly string[] {
+function readRequired(schema: unknown): readonly string[] {
   const required = isObject(schema) ? schema.required : undefined;
   return Array.isArray(required) ? required.filter((name): name is string => typeof name === 'string') : [];
 }

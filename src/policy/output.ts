@@ -218,7 +218,7 @@ class Structure {
   *says(text: string): Steps<boolean> {
     const trimmed = text.trim();
     if (trimmed === '' || ACKNOWLEDGEMENT.test(trimmed)) return true;
-    this.#leaves ??= walked(this.#value, leavesOf);
+    this.#leaves ??= walked(this.#value, readLeaves);
     if (this.#leaves.has(trimmed)) return true;
     yield;
     payForParse(trimmed, new StepBudget());
@@ -242,7 +242,7 @@ class Structure {
     yield;
     this.#parts ??= walked(
       this.#value,
-      (whole) => new Set(partsOf(whole).map((part) => canonicalJson(part))),
+      (whole) => new Set(readParts(whole).map((part) => canonicalJson(part))),
     );
     return this.#parts.has(json);
   }
@@ -253,21 +253,21 @@ function walked<T>(value: unknown, make: (value: unknown) => T): T {
   return make(value);
 }
 
-function partsOf(value: unknown): readonly unknown[] {
-  const members = membersOf(value);
+function readParts(value: unknown): readonly unknown[] {
+  const members = readMembers(value);
   return [...members, ...members.flatMap((member) => (Array.isArray(member) ? member : []))];
 }
 
-function membersOf(value: unknown): readonly unknown[] {
+function readMembers(value: unknown): readonly unknown[] {
   return typeof value === 'object' && value !== null ? Object.values(value) : [];
 }
 
-function leavesOf(value: unknown): ReadonlySet<string> {
+function readLeaves(value: unknown): ReadonlySet<string> {
   const leaves = new Set<string>();
   const visit = (node: unknown): void => {
     if (typeof node === 'string') leaves.add(node.trim());
     else if (typeof node === 'number' || typeof node === 'boolean') leaves.add(String(node));
-    else for (const member of membersOf(node)) visit(member);
+    else for (const member of readMembers(node)) visit(member);
   };
   visit(value);
   return leaves;

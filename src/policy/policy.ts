@@ -11,12 +11,12 @@ import {
   type CompiledRule,
   compileRule,
   grants,
-  idsOf,
+  listIds,
   namesUndeclared,
   type RuleTrace,
-  strengthOf,
+  rateStrength,
   ToolRules,
-  traceOf,
+  toTrace,
 } from './rule.ts';
 
 /** What the rules say about a call. */
@@ -85,14 +85,14 @@ export class Policy {
     const budget = new StepBudget();
     const matching = rules?.applying(args, budget) ?? [];
     const applying = dead.size === 0 ? matching : matching.filter((rule) => !dead.has(rule));
-    const denying = idsOf(applying, 'deny');
+    const denying = listIds(applying, 'deny');
     if (denying.length > 0) {
       const message = `Rule ${denying[0]} denies it`;
       return { decision: 'deny', reasonCode: 'rule_denied', message, ruleIds: denying };
     }
     const allowing = applying.filter((rule) => rule.document.effect === 'allow');
     const holding = applying.filter((rule) => rule.document.effect === 'require_approval');
-    const asking = idsOf(holding, 'require_approval');
+    const asking = listIds(holding, 'require_approval');
     // A person decides what some rule means: a value that only may fit is not asked about, unless it was allowed.
     if (allowing.length > 0 ? asking.length > 0 : holding.some((rule) => grants(rule, args, budget))) {
       const message = `Rule ${asking[0]} wants a human to approve it`;
@@ -127,7 +127,7 @@ export class Policy {
     listed?: CatalogTool,
   ): readonly RuleTrace[] {
     const rules = this.#rules.get(server)?.get(tool)?.all ?? [];
-    return rules.map((rule) => traceOf(rule, args, userRequest, listed?.definition.inputSchema));
+    return rules.map((rule) => toTrace(rule, args, userRequest, listed?.definition.inputSchema));
   }
 
   /** Whether a person decides the calls of a server that no rule decides. */
@@ -201,7 +201,7 @@ export class Policy {
   #refuseUnreachable(rule: CompiledRule): void {
     for (const tool of rule.tools) {
       const cover = this.#rules.get(rule.document.server)?.get(tool)?.cover;
-      if (cover !== undefined && strengthOf(cover) > strengthOf(rule)) {
+      if (cover !== undefined && rateStrength(cover) > rateStrength(rule)) {
         const { id } = rule.document;
         throw invalidPolicy(
           `Rule '${id}' can never decide about '${tool}': rule '${cover.document.id}' comes first`,

@@ -2,7 +2,7 @@
  * What a policy says about everything of MCP but tool calls: what is asked of a server (resources, prompts, completions,
  * its instructions) and what the server asks of the host (sampling, elicitation, roots). What no word allows is denied.
  */
-import { isObject, type JsonObject, objectOf } from '../json/index.ts';
+import { isObject, type JsonObject, readObject } from '../json/index.ts';
 import { type Refusal, refusal } from './decision.ts';
 import type { PolicyDocument, ServerDocument } from './policy-file.ts';
 import { isPlainUri, MAX_URI, namesUser, uriMatcher } from './resource-uri.ts';
@@ -49,7 +49,7 @@ export const REQUEST_METHODS: readonly string[] = [
 ];
 
 /** The word of a server's entry in the policy that decides about a method. */
-export function wordOf(method: string): string {
+export function formatWord(method: string): string {
   if (method in WORDS) return WORDS[method as keyof typeof WORDS];
   return method.startsWith('prompts/') ? 'prompts' : 'resources';
 }
@@ -117,7 +117,7 @@ export class RequestRules {
 
 /** What is sent of a request of the host: the members its method has. */
 export function requestParams(method: RequestMethod, params: unknown): JsonObject {
-  const { uri, name, arguments: args, ref, argument, context, cursor } = objectOf(params);
+  const { uri, name, arguments: args, ref, argument, context, cursor } = readObject(params);
   if (LIST_METHODS.has(method)) return defined({ cursor });
   if (method === 'prompts/get') return defined({ name, arguments: args });
   if (method === 'completion/complete') return defined({ ref, argument, context });

@@ -85,7 +85,9 @@ export function isPlainUri(uri: string): boolean {
   if (!isNormal(uri)) return false;
   const after = uri.slice(uri.indexOf(':') + 1).replace(/^\/\//, '');
   const segments = after.split('/').length;
-  return after !== '' && readingsOf(after).every((text) => text !== undefined && isPlainText(text, segments));
+  return (
+    after !== '' && findReadings(after).every((text) => text !== undefined && isPlainText(text, segments))
+  );
 }
 
 function isNormal(uri: string): boolean {
@@ -101,7 +103,7 @@ function isNormal(uri: string): boolean {
 const isDns = (protocol: string): boolean => PORTS[protocol.slice(0, -1)] !== undefined;
 
 /** The text as it is, and as it is after its escapes were read once, twice and so on; undefined for one that cannot be. */
-function readingsOf(text: string): readonly (string | undefined)[] {
+function findReadings(text: string): readonly (string | undefined)[] {
   const readings: (string | undefined)[] = [text];
   for (let last = text; last.includes('%'); ) {
     const next = unescaped(last, readings.length === 1);

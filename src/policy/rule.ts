@@ -48,7 +48,7 @@ export function compileRule(document: RuleDocument): CompiledRule {
     checks,
     grants: effect === 'require_approval' ? compiled('narrow') : checks,
     isOpen: args === undefined && required.length === 0,
-    key: keyOf(checks, required),
+    key: toKey(checks, required),
   };
 }
 
@@ -56,7 +56,7 @@ export function compileRule(document: RuleDocument): CompiledRule {
  * What `const` and `enum` want of a required argument: most rules of a long policy differ in nothing else. By what the
  * schema was compiled to, not by its text: dialects differ in which keywords count.
  */
-function keyOf(checks: Checks, required: readonly string[]): CompiledRule['key'] {
+function toKey(checks: Checks, required: readonly string[]): CompiledRule['key'] {
   for (const [argument, { wants }] of checks) {
     const isPlain = wants.values?.every((value) => typeof value !== 'object') === true;
     if (isPlain && required.includes(argument)) return { argument, values: wants.values ?? [] };
@@ -89,7 +89,7 @@ export function grants(rule: CompiledRule, args: JsonObject, budget: StepBudget)
 const STRENGTH = { allow: 0, require_approval: 1, deny: 2 } as const;
 
 /** Deny beats approval, approval beats allow. */
-export function strengthOf({ document }: CompiledRule): number {
+export function rateStrength({ document }: CompiledRule): number {
   return STRENGTH[document.effect];
 }
 
@@ -110,7 +110,7 @@ export class ToolRules {
     this.#positions.set(rule, this.all.length);
     this.all.push(rule);
     if (rule.document.effect === 'allow') this.allowing.push(rule);
-    const isStronger = this.cover === undefined || strengthOf(rule) > strengthOf(this.cover);
+    const isStronger = this.cover === undefined || rateStrength(rule) > rateStrength(this.cover);
     if (rule.isOpen && isStronger) this.cover = rule;
     if (rule.key === undefined) {
       this.#unkeyed.push(rule);
@@ -151,7 +151,7 @@ export interface RuleTrace {
 }
 
 /** The first argument that is not as the rule wants it. */
-function problemOf(rule: CompiledRule, args: JsonObject): string | undefined {
+function findProblem(rule: CompiledRule, args: JsonObject): string | undefined {
   const missing = rule.required.find((name) => !Object.hasOwn(args, name));
   if (missing !== undefined) return `the value must have required property '${missing}'`;
   for (const [name, schema] of rule.checks) {
@@ -161,7 +161,7 @@ function problemOf(rule: CompiledRule, args: JsonObject): string | undefined {
   return undefined;
 }
 
-export function traceOf(
+export function toTrace(
   rule: CompiledRule,
   args: JsonObject,
   userRequest: string | undefined,
@@ -171,7 +171,7 @@ export function traceOf(
   const isMet = applies(rule, args, new StepBudget());
   const argument = argumentNotGivenByUser(rule.document, args, userRequest, inputSchema);
   const why =
-    problemOf(rule, args) ??
+    findProblem(rule, args) ??
     (argument !== undefined
       ? `but '${argument}' holds a text that the user did not give, so a human has to approve`
       : rule.isOpen
@@ -181,7 +181,7 @@ export function traceOf(
 }
 
 /** The ids of those rules that have this effect. */
-export function idsOf(rules: readonly CompiledRule[], effect: RuleDocument['effect']): readonly string[] {
+export function listIds(rules: readonly CompiledRule[], effect: RuleDocument['effect']): readonly string[] {
   return rules.filter((rule) => rule.document.effect === effect).map((rule) => rule.document.id);
 }
 
@@ -201,7 +201,7 @@ export function argumentNotGivenByUser(
   return rule.provenance.find(
     (name) =>
       Object.hasOwn(args, name) &&
-      !textsOf(args[name], declared).every((text) => isGiven(text, userRequest ?? '', budget)),
+      !readTexts(args[name], declared).every((text) => isGiven(text, userRequest ?? '', budget)),
   );
 }
 
@@ -226,12 +226,12 @@ function isContinued(after: string): boolean {
   return /^[^\p{L}\p{N}\p{M}\s"'`()<>[\]{},;!]{0,1}[\p{L}\p{N}\p{M}_]/u.test(after);
 }
 
-function textsOf(value: unknown, declared: ReadonlySet<string>): readonly string[] {
+function readTexts(value: unknown, declared: ReadonlySet<string>): readonly string[] {
   if (typeof value === 'string') return [value];
   if (typeof value === 'number') return [String(value)];
   if (typeof value !== 'object' || value === null) return [];
   const keys = Array.isArray(value) ? [] : Object.keys(value).filter((key) => !declared.has(key));
-  return [...keys, ...Object.values(value).flatMap((member) => textsOf(member, declared))];
+  return [...keys, ...Object.values(value).flatMap((member) => readTexts(member, declared))];
 }
 
 /** Whether a rule names an argument that the tool does not take: it then does not say what its author meant. */

@@ -8,7 +8,7 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { attributeOf, BoundedNames, semconv, VERSION } from '../base/index.ts';
+import { BoundedNames, semconv, toAttribute, VERSION } from '../base/index.ts';
 import { type Decision, isBlocked } from './decision.ts';
 import { type Gate, gateOf, type ReasonCode } from './reasons/index.ts';
 
@@ -39,7 +39,7 @@ export function addGateEvent(
   span.addEvent(EVENT_GATE, {
     'observatory.policy_gate': gate,
     'observatory.policy_outcome': outcome,
-    [attributeOf('policy_reason')]: reason,
+    [toAttribute('policy_reason')]: reason,
   });
 }
 
@@ -53,16 +53,16 @@ export function setDecision(
   const isStopped = isBlocked(decision);
   span.setAttributes({
     [semconv.ATTR_GEN_AI_TOOL_NAME]: tool,
-    [attributeOf('policy_decision')]: decision.decision,
-    [attributeOf('policy_reason')]: decision.reasonCode,
-    [attributeOf('gate_blocked')]: isStopped,
+    [toAttribute('policy_decision')]: decision.decision,
+    [toAttribute('policy_reason')]: decision.reasonCode,
+    [toAttribute('gate_blocked')]: isStopped,
     'observatory.policy_enforcement': decision.enforcement,
     'observatory.policy_rule_ids': [...decision.ruleIds],
   });
-  if (decision.policyHash !== null) span.setAttribute(attributeOf('policy_hash'), decision.policyHash);
-  if (decision.toolHash !== null) span.setAttribute(attributeOf('tool_hash'), decision.toolHash);
-  if (decision.argsDigest !== null) span.setAttribute(attributeOf('tool_args_hash'), decision.argsDigest);
-  if (riskTier !== undefined) span.setAttribute(attributeOf('risk_tier'), riskTier);
+  if (decision.policyHash !== null) span.setAttribute(toAttribute('policy_hash'), decision.policyHash);
+  if (decision.toolHash !== null) span.setAttribute(toAttribute('tool_hash'), decision.toolHash);
+  if (decision.argsDigest !== null) span.setAttribute(toAttribute('tool_args_hash'), decision.argsDigest);
+  if (riskTier !== undefined) span.setAttribute(toAttribute('risk_tier'), riskTier);
   addGateEvent(span, isStopped ? 'stop' : 'pass', decision.reasonCode, decision.gate);
   if (semconv.wantsComingNames()) {
     span.addEvent(semconv.EVENT_GEN_AI_TOOL_CALL_DECISION, {
@@ -92,19 +92,19 @@ function setGuardrail(span: Span, verdict: string, action: string, reason: Reaso
 export function setRefusal(span: Span, reason: ReasonCode): void {
   addGateEvent(span, 'stop', reason);
   span.setAttributes({
-    [attributeOf('policy_decision')]: 'deny',
-    [attributeOf('policy_reason')]: reason,
-    [attributeOf('gate_blocked')]: true,
+    [toAttribute('policy_decision')]: 'deny',
+    [toAttribute('policy_reason')]: reason,
+    [toAttribute('gate_blocked')]: true,
   });
 }
 
 /** Records that the gate answered in place of the tool: a fallback, for a violation of policy. */
 export function setFallback(span: Span, type: 'human_review' | 'template'): void {
   span.setAttributes({
-    [attributeOf('gate_blocked')]: true,
-    [attributeOf('fallback_used')]: true,
-    [attributeOf('fallback_type')]: type,
-    [attributeOf('fallback_reason')]: 'policy_violation',
+    [toAttribute('gate_blocked')]: true,
+    [toAttribute('fallback_used')]: true,
+    [toAttribute('fallback_type')]: type,
+    [toAttribute('fallback_reason')]: 'policy_violation',
   });
 }
 
@@ -126,8 +126,8 @@ export function countDecision(decision: Decision, server: string, tool: string):
   try {
     const isListed = decision.toolHash !== null;
     decisionsNow().add(1, {
-      [attributeOf('policy_decision')]: decision.decision,
-      [attributeOf('policy_reason')]: decision.reasonCode,
+      [toAttribute('policy_decision')]: decision.decision,
+      [toAttribute('policy_reason')]: decision.reasonCode,
       'observatory.policy_gate': decision.gate,
       'observatory.policy_enforcement': decision.enforcement,
       'observatory.server': isListed ? servers.admit(server) : OTHER,

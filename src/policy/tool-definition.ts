@@ -6,8 +6,8 @@ import {
   isObject,
   type JsonLimits,
   type JsonObject,
-  objectOf,
   pointed,
+  readObject,
   StrictJsonError,
   sha256Hex,
 } from '../json/index.ts';
@@ -105,8 +105,8 @@ export function declaredArguments(schema: unknown): DeclaredArguments {
   const visit = (node: unknown): void => {
     if (!isObject(node) || seen.has(node)) return;
     seen.add(node);
-    for (const key of Object.keys(objectOf(node.properties))) names.add(key);
-    patterns.push(...Object.keys(objectOf(node.patternProperties)));
+    for (const key of Object.keys(readObject(node.properties))) names.add(key);
+    patterns.push(...Object.keys(readObject(node.patternProperties)));
     if (node.additionalProperties !== undefined || node.unevaluatedProperties !== undefined)
       isExplicit = true;
     for (const key of ['allOf', 'anyOf', 'oneOf']) {
@@ -114,7 +114,7 @@ export function declaredArguments(schema: unknown): DeclaredArguments {
       if (Array.isArray(branches)) branches.forEach(visit);
     }
     for (const key of ['if', 'then', 'else']) visit(node[key]);
-    Object.values(objectOf(node.dependentSchemas)).forEach(visit);
+    Object.values(readObject(node.dependentSchemas)).forEach(visit);
     if (typeof node.$ref === 'string') visit(pointed(schema, node.$ref));
   };
   visit(schema);
@@ -125,13 +125,13 @@ const propertyNames = new WeakMap<object, ReadonlySet<string>>();
 
 /** The names of all properties that a schema declares, at any depth. */
 export function propertyNamesIn(schema: unknown): ReadonlySet<string> {
-  const key = objectOf(schema);
+  const key = readObject(schema);
   let names = propertyNames.get(key);
   if (names === undefined) {
     const found = new Set<string>();
     const visit = (node: unknown): void => {
       if (typeof node !== 'object' || node === null) return;
-      if (isObject(node)) for (const name of Object.keys(objectOf(node.properties))) found.add(name);
+      if (isObject(node)) for (const name of Object.keys(readObject(node.properties))) found.add(name);
       for (const member of Object.values(node)) visit(member);
     };
     visit(key);

@@ -2,7 +2,7 @@
  * Results that no output type vouches for: those of untyped tools, and errors. The call has been made, so withholding
  * them would invite a second one; they are cut to size and marked instead.
  */
-import { checkJsonValue, isObject, type JsonObject, listOf } from '../json/index.ts';
+import { checkJsonValue, isObject, type JsonObject, readList } from '../json/index.ts';
 
 /** Key in `_meta` of a result whose content is data of the server's own making, never an instruction. */
 const UNTRUSTED = 'mcp-observatory.dev/untrusted';
@@ -17,7 +17,7 @@ const PART_BYTES = 32;
 
 /** The result with at most `maxBytes` of content and structure, and without anything else the server added to it. */
 export function untrustedResult(raw: JsonObject, maxBytes: number): JsonObject {
-  const parts = listOf(raw.content);
+  const parts = readList(raw.content);
   const content: JsonObject[] = [];
   let left = maxBytes;
   for (const [index, part] of parts.entries()) {
@@ -27,7 +27,7 @@ export function untrustedResult(raw: JsonObject, maxBytes: number): JsonObject {
     }
     const fitted = fit(part, left - PART_BYTES);
     content.push(fitted);
-    left -= PART_BYTES + sizeOf(fitted);
+    left -= PART_BYTES + measureSize(fitted);
   }
   const { structuredContent: structure } = raw;
   const hasStructure = structure !== undefined && fits(structure, left);
@@ -63,7 +63,7 @@ function fits(value: unknown, maxBytes: number): boolean {
   }
 }
 
-function sizeOf(part: JsonObject): number {
+function measureSize(part: JsonObject): number {
   return Buffer.byteLength(JSON.stringify(part), 'utf8');
 }
 

@@ -108,17 +108,17 @@ export async function tablesSetAside(db: Queryable): Promise<StoredTable[]> {
  */
 export function aloneArchiving<T>(pool: CopyPool, work: () => Promise<T>): Promise<T | undefined> {
   return withClient(pool, async (client) => {
-    const [row] = await rowsOf(client, `SELECT pg_try_advisory_lock(${ARCHIVE_LOCK}) AS got`);
+    const [row] = await listRows(client, `SELECT pg_try_advisory_lock(${ARCHIVE_LOCK}) AS got`);
     if (row?.got !== true) return undefined;
     try {
       return await work();
     } finally {
-      await rowsOf(client, `SELECT pg_advisory_unlock(${ARCHIVE_LOCK})`);
+      await listRows(client, `SELECT pg_advisory_unlock(${ARCHIVE_LOCK})`);
     }
   });
 }
 
-function rowsOf(client: CopyClient, sql: string): Promise<readonly Record<string, unknown>[]> {
+function listRows(client: CopyClient, sql: string): Promise<readonly Record<string, unknown>[]> {
   return new Promise((resolve, reject) => {
     (client as unknown as PlainClient).query(sql, (error, result) => {
       if (error) reject(error);

@@ -82,14 +82,14 @@ function coerceText(value: unknown, isIndexed: boolean, maxColumnChars: number):
 }
 
 function textIn(value: unknown, { form }: Coercion, maxColumnChars: number): unknown {
-  if (form === 'id') return idOf(value);
+  if (form === 'id') return readId(value);
   const isShort = typeof value === 'string' && value.length <= maxColumnChars;
   if (form !== 'list' || !isShort) return value;
   return joined(parseContainerOrKeep(value), maxColumnChars) ?? value;
 }
 
 /** The digits of a whole number; of a large one, all that it has and not those that it is shown with. */
-function idOf(value: unknown): unknown {
+function readId(value: unknown): unknown {
   return typeof value === 'bigint' || Number.isInteger(value) ? BigInt(value as number).toString() : value;
 }
 

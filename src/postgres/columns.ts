@@ -1,10 +1,10 @@
 import {
-  attributeNamesOf,
   COLUMNS,
   type Column,
   FIELDS,
   type FieldDefinition,
-  resourceNamesOf,
+  listAttributeNames,
+  listResourceNames,
 } from '../base/index.ts';
 import { isGenAiName } from '../interaction/index.ts';
 import { type Coercion, coerce, coercionTo } from './coerce.ts';
@@ -23,7 +23,7 @@ interface ColumnTarget {
 const POSITIONS: ReadonlyMap<Column, number> = new Map(COLUMNS.map((column, position) => [column, position]));
 
 /** Index of a column in `FIELDS`. */
-export function positionOf(column: Column): number {
+export function toPosition(column: Column): number {
   return POSITIONS.get(column) as number;
 }
 
@@ -31,7 +31,7 @@ type Carrier = 'span' | 'resource';
 
 /** Columns that attributes of a span, or of its resource, may fill, by the attribute's name. */
 function columnsReadFrom(carrier: Carrier): ReadonlyMap<string, readonly ColumnTarget[]> {
-  const namesOf = carrier === 'span' ? attributeNamesOf : resourceNamesOf;
+  const namesOf = carrier === 'span' ? listAttributeNames : listResourceNames;
   const targets = new Map<string, ColumnTarget[]>();
   FIELDS.forEach((field: FieldDefinition, position) => {
     const to = coercionTo(field);

@@ -143,7 +143,7 @@ class CopyStatement {
       // Straight to the socket: the driver would copy every byte into its own buffer.
       corkForNow(stream);
       for (const buffer of buffers) {
-        stream.write(headerOf(buffer));
+        stream.write(toHeader(buffer));
         stream.write(buffer);
       }
     }
@@ -184,7 +184,7 @@ function corkForNow(stream: Writable): void {
   process.nextTick(() => stream.uncork());
 }
 
-function headerOf(data: Buffer): Buffer {
+function toHeader(data: Buffer): Buffer {
   const header = Buffer.allocUnsafe(1 + LENGTH_BYTES);
   header[0] = COPY_DATA;
   header.writeInt32BE(LENGTH_BYTES + data.length, 1);

@@ -5,7 +5,7 @@ import { type BatchLimits, type SpanWriter, writeInBatches } from './batches.ts'
 import { joinPlaces, type Place } from './byte-writer.ts';
 import { ALL_COLUMNS, type ColumnList } from './column-list.ts';
 import { type CopyClient, type CopyPool, canCopy, copyIn, withClient } from './copy-in.ts';
-import { sqlStateOf } from './database-error.ts';
+import { readSqlState } from './database-error.ts';
 import { GrowingRows } from './growing-rows.ts';
 import {
   encodeForInsert,
@@ -109,7 +109,7 @@ export class CopyWriter implements SpanWriter {
     try {
       if (await withClient(this.#pool, (client) => this.#copy(client, rows, byStaging))) return;
     } catch (error) {
-      const state = sqlStateOf(error) ?? '';
+      const state = readSqlState(error) ?? '';
       if (state === UNIQUE_VIOLATION && !byStaging) {
         this.#expectsDuplicates = true;
         return this.#write(rows, true);
@@ -130,7 +130,7 @@ export class CopyWriter implements SpanWriter {
     const list = rows.rows[0]?.form ?? ALL_COLUMNS;
     const sql = byStaging ? copyByStaging(list) : copyToTable(list);
     const way = byStaging ? 'staging' : 'direct';
-    const tags = await copyIn(client, sql, binaryOf(rows), this.#isProven[way]).catch((error: unknown) => {
+    const tags = await copyIn(client, sql, readBinary(rows), this.#isProven[way]).catch((error: unknown) => {
       this.#isProven[way] = false;
       throw error;
     });
@@ -145,7 +145,7 @@ export class CopyWriter implements SpanWriter {
 }
 
 /** The data of COPY: the rows encoded so far, then the others as they are encoded. */
-async function* binaryOf(rows: GrowingRows<CopyRow>): AsyncGenerator<readonly Buffer[]> {
+async function* readBinary(rows: GrowingRows<CopyRow>): AsyncGenerator<readonly Buffer[]> {
   yield [BINARY_HEADER];
   for await (const portion of rows.portions()) yield joinPlaces(portion.map(({ place }) => place));
   yield [BINARY_TRAILER];

@@ -14,20 +14,20 @@ const CHECK_VIOLATION = '23514';
 const OTHER_SCHEMA = /^(?:42P01|42703|42804|42883|42P10|3F000)/;
 
 /** The server's five-character code; `undefined` for other errors. */
-export function sqlStateOf(error: unknown): string | undefined {
-  const code = codeOf(error);
+export function readSqlState(error: unknown): string | undefined {
+  const code = readCode(error);
   return code !== undefined && SQLSTATE.test(code) ? code : undefined;
 }
 
 /** Whether the statement may succeed without some of its rows. Whether other rows fare better shows whose fault it is. */
 export function isRowAtFault(error: unknown): boolean {
-  const state = sqlStateOf(error);
+  const state = readSqlState(error);
   return state !== undefined && !NOT_OF_A_ROW.test(state);
 }
 
 /** Whether no partition takes the row: a violation of a check that has no name. */
 export function isPartitionMissing(error: unknown): boolean {
-  return sqlStateOf(error) === CHECK_VIOLATION && !(error as { readonly constraint?: unknown }).constraint;
+  return readSqlState(error) === CHECK_VIOLATION && !(error as { readonly constraint?: unknown }).constraint;
 }
 
 /** The table refuses every row; `cause` says why. */
@@ -40,7 +40,7 @@ export class TableRefusal extends Error {
 
 /** Whether tables are missing or of another schema version. */
 export function isSchemaAtFault(error: unknown): boolean {
-  return OTHER_SCHEMA.test(sqlStateOf(error) ?? '');
+  return OTHER_SCHEMA.test(readSqlState(error) ?? '');
 }
 
 /**
@@ -62,7 +62,7 @@ export function toObservatoryError(
       error.cause,
     );
   }
-  const state = sqlStateOf(error);
+  const state = readSqlState(error);
   const text = describe(error);
   if (state === undefined || NO_CONNECTION.test(state)) {
     return failure(
@@ -88,19 +88,19 @@ function failure(code: ObservatoryErrorCode, message: string, error: unknown): O
 /** Message and code only: the `detail` of a Postgres error quotes the row, which may be private. */
 export function withoutData(error: unknown): Error {
   const bare = new Error(describe(error));
-  const code = codeOf(error);
+  const code = readCode(error);
   return code === undefined ? bare : Object.assign(bare, { code });
 }
 
 /** One line with the code. An AggregateError (several addresses of one host tried) has no message of its own. */
 function describe(error: unknown): string {
   const message = errorMessage(error);
-  const code = codeOf(error);
+  const code = readCode(error);
   if (message === '') return code ?? 'unknown error';
   return code === undefined || message.includes(code) ? message : `${message} (${code})`;
 }
 
-function codeOf(error: unknown): string | undefined {
+function readCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
 }

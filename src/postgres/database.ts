@@ -16,7 +16,7 @@ import { lockDataDirectory } from './data-directory-lock.ts';
 import { EmbeddedDatabase } from './embedded.ts';
 import { type DriverSource, openPool, type PoolOptions } from './pool.ts';
 import { copyPrepared } from './prepared-directory.ts';
-import { readingOf } from './read-only.ts';
+import { toReading } from './read-only.ts';
 import type { Database } from './types.ts';
 
 /** Default directory of the embedded database, relative to the current folder. */
@@ -72,7 +72,7 @@ async function openServer(url: string, options: OpenDatabaseOptions): Promise<Da
     name: pool.name,
     query: (text, values) => pool.query(text, values),
     exec: (text) => pool.query(text),
-    readOnly: readingOf(pool),
+    readOnly: toReading(pool),
     close: () => pool.end(),
     [Symbol.asyncDispose]: () => pool.end(),
   };

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { PGlite } from '@electric-sql/pglite';
 import { errorMessage, importPeer } from '../base/index.ts';
-import { sqlStateOf } from './database-error.ts';
+import { readSqlState } from './database-error.ts';
 import type { QueryResult, Statement } from './types.ts';
 
 /** Start options of the thread. */
@@ -70,16 +70,16 @@ async function open(): Promise<void> {
 
 async function handle(db: PGlite, { kind, statements }: EmbeddedRequest): Promise<void> {
   try {
-    answer({ results: await resultsOf(db, kind, statements) });
+    answer({ results: await listResults(db, kind, statements) });
   } catch (error) {
-    answer({ error: fieldsOf(error), isSound: !isEngineAtFault(error) });
+    answer({ error: readFields(error), isSound: !isEngineAtFault(error) });
     return;
   }
   // A disk that is full is an error of the next statement, not of this one.
   if (kind !== 'close') await shortenLog(db).catch(() => undefined);
 }
 
-async function resultsOf(
+async function listResults(
   db: PGlite,
   kind: EmbeddedRequest['kind'],
   statements: readonly Statement[],
@@ -126,7 +126,7 @@ class UnfinishedError extends Error {
 }
 
 function isEngineAtFault(error: unknown): boolean {
-  return error instanceof UnfinishedError || ENGINE_AT_FAULT.test(sqlStateOf(error) ?? '');
+  return error instanceof UnfinishedError || ENGINE_AT_FAULT.test(readSqlState(error) ?? '');
 }
 
 async function shortenLog(db: PGlite): Promise<void> {
@@ -143,7 +143,7 @@ function answer(message: Partial<EmbeddedAnswer>): void {
 }
 
 /** An error loses its fields when it is sent to another thread. */
-function fieldsOf(error: unknown): Record<string, unknown> {
+function readFields(error: unknown): Record<string, unknown> {
   const fields: Record<string, unknown> = { message: errorMessage(error) };
   if (!(error instanceof Error)) return fields;
   for (const [name, value] of Object.entries(error))
@@ -154,5 +154,5 @@ function fieldsOf(error: unknown): Record<string, unknown> {
 
 open().then(
   () => answer({}),
-  (error: unknown) => answer({ error: fieldsOf(error) }),
+  (error: unknown) => answer({ error: readFields(error) }),
 );

@@ -52,7 +52,7 @@ export function encodeForInsert(encoder: RowEncoder, span: ReadableSpan): Insert
   const { values, isSanitized, isTruncated } = encoder.values(span);
   let size = 0;
   const cells = FIELDS.map(({ sqlType }, position) => {
-    const cell = elementOf(values[position] ?? null, sqlType);
+    const cell = toElement(values[position] ?? null, sqlType);
     size += cell.length;
     return cell;
   });
@@ -96,7 +96,7 @@ export function witnessOn(pool: CopyPool, encoder: RowEncoder): Witness {
   );
 }
 
-function elementOf(value: Scalar | null, sqlType: SqlType): string {
+function toElement(value: Scalar | null, sqlType: SqlType): string {
   if (value === null) return 'NULL';
   if (sqlType === 'text' || sqlType === 'jsonb') return quotedText(value as string);
   // String() would write -0 as 0.

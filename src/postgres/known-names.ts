@@ -47,7 +47,7 @@ export class KnownNames<T> {
   #learn(name: string): KnownName<T> {
     const isShort = name.length <= MAX_NAME_CHARS;
     const isKept = isShort && cleanText(name) === name;
-    const known = { is: this.#decide(name), head: isKept ? entryHeadOf(name) : undefined };
+    const known = { is: this.#decide(name), head: isKept ? toEntryHead(name) : undefined };
     if (!isShort) return known;
     if (this.#known.size >= MAX_NAMES) this.#known.clear();
     this.#known.set(name, known);
@@ -56,7 +56,7 @@ export class KnownNames<T> {
 }
 
 /** Joined, because texts that are put together by a sign are only so when they are read, which is each time here. */
-function entryHeadOf(name: string): EntryHead {
+function toEntryHead(name: string): EntryHead {
   const key = JSON.stringify(name);
   return { first: [key, ':'].join(''), later: [',', key, ':'].join('') };
 }

@@ -1,5 +1,5 @@
 import { ObservatoryError } from '../base/index.ts';
-import { sqlStateOf, toObservatoryError, withoutData } from './database-error.ts';
+import { readSqlState, toObservatoryError, withoutData } from './database-error.ts';
 import { LATEST_MIGRATION, MIGRATIONS, migrationScript } from './migrations.ts';
 import { refuseOtherTables } from './own-tables.ts';
 import { makeMissing, missingObjects } from './schema-objects.ts';
@@ -81,7 +81,7 @@ async function applyPending(db: Queryable): Promise<Pick<MigrationResult, 'appli
       await execScript(db, migrationScript(pending));
       return { applied: pending.map(({ name }) => name), version: LATEST_MIGRATION };
     } catch (error) {
-      if (!ALREADY_DONE.has(sqlStateOf(error) ?? '')) throw error;
+      if (!ALREADY_DONE.has(readSqlState(error) ?? '')) throw error;
       if ((await schemaVersion(db)) === version) throw inTheWay(error);
     }
   }

@@ -79,7 +79,7 @@ export function resolveExporterOptions(options: PostgresSpanExporterOptions): Re
   return {
     ...resolveRowLimits(options),
     connection,
-    databaseName: nameOf(connection),
+    databaseName: findName(connection),
     migrate: options.migrate ?? false,
     maxConnections: wholeNumber('maxConnections', options.maxConnections ?? 4, 1),
     connectTimeoutMs: wholeNumber('connectTimeoutMs', options.connectTimeoutMs ?? 10_000, 0),
@@ -92,7 +92,7 @@ export function resolveExporterOptions(options: PostgresSpanExporterOptions): Re
   };
 }
 
-function nameOf(connection: PostgresConnection): string | undefined {
+function findName(connection: PostgresConnection): string | undefined {
   if (typeof connection === 'string') return nameOfConnectionString(connection);
   return nameOfDatabase(connection);
 }

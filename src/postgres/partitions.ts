@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sqlStateOf } from './database-error.ts';
+import { readSqlState } from './database-error.ts';
 import { execScript, type Queryable } from './types.ts';
 
 /** Days for which partitions are created in advance; rows of other days go to the default partition. */
@@ -66,7 +66,7 @@ export async function dropWhenLockable(db: Queryable, statements: string): Promi
       );
       return;
     } catch (error) {
-      if (sqlStateOf(error) !== LOCK_NOT_AVAILABLE || attempt === DROP_ATTEMPTS) throw error;
+      if (readSqlState(error) !== LOCK_NOT_AVAILABLE || attempt === DROP_ATTEMPTS) throw error;
       await sleep(100 * attempt);
     }
   }

@@ -116,8 +116,8 @@ interface Named {
 
 const byPath = (a: Named, b: Named) => (a.path < b.path ? -1 : 1);
 /** Sorts equal files of the three databases next to each other, so that they compress well. */
-const twinOf = ({ path }: Named) => path.replace(/^base\/(\d+)\/(.*)$/, 'base/$2/$1');
-const byTwin = (a: Named, b: Named) => (twinOf(a) < twinOf(b) ? -1 : 1);
+const toTwin = ({ path }: Named) => path.replace(/^base\/(\d+)\/(.*)$/, 'base/$2/$1');
+const byTwin = (a: Named, b: Named) => (toTwin(a) < toTwin(b) ? -1 : 1);
 
 const PAGE_BYTES = 8192;
 /** Offset of the position of the last checkpoint in `global/pg_control`. */

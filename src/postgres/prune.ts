@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 /** Rows deleted by one statement. */
 const DELETE_ROWS = 10_000;
 
-/** Which rows of the tables that are derived from spans are too old; `$1` and `$2` are the bounds of {@link boundsOf}. */
+/** Which rows of the tables that are derived from spans are too old; `$1` and `$2` are the bounds of {@link listBounds}. */
 const DERIVED: Readonly<Record<string, string>> = {
   mcp_sessions: outside('first_time', 'last_time'),
   mcp_tax_hourly: outside('hour', 'hour'),
@@ -51,7 +51,7 @@ export interface PruneResult {
 export async function prune(db: Queryable, before: Date, isDryRun = false): Promise<PruneResult> {
   try {
     await refuseOtherTables(db);
-    const bounds = boundsOf(before);
+    const bounds = listBounds(before);
     const partitions = await listPartitions(db);
     const old = partitions.filter(({ to }) => to !== null && Date.parse(to) <= before.getTime());
     const mixed = partitions.filter((partition) => partition.from === null && !old.includes(partition));
@@ -87,7 +87,7 @@ export async function prune(db: Queryable, before: Date, isDryRun = false): Prom
 }
 
 /** Rows between these times stay. */
-function boundsOf(before: Date): string[] {
+function listBounds(before: Date): string[] {
   const now = Date.now();
   const ahead = now + Math.max(now - before.getTime(), DAY_MS);
   return [before.toISOString(), new Date(ahead).toISOString()];

@@ -1,6 +1,6 @@
 import { ObservatoryError } from '../base/index.ts';
 import { type CopyPool, withClient } from './copy-in.ts';
-import { sqlStateOf } from './database-error.ts';
+import { readSqlState } from './database-error.ts';
 import type { Database, Queryable, QueryResult, ReadOnlyOptions, Statement } from './types.ts';
 
 /** A statement that ran out of its time, or that somebody canceled. */
@@ -15,7 +15,7 @@ interface PgClient {
 const MAX_WAIT_MS = 30_000;
 
 /** `readOnly` of a server. Of its connections, which others need, statements that somebody else wrote take one. */
-export function readingOf(pool: CopyPool): Database['readOnly'] {
+export function toReading(pool: CopyPool): Database['readOnly'] {
   let last: Promise<unknown> = Promise.resolve();
   return (statements, { timeoutMs, isForeign }) => {
     if (isForeign !== true) return readOnPool(pool, statements, timeoutMs);
@@ -58,7 +58,7 @@ async function readOnPool(
       }
     });
   } catch (cause) {
-    if (sqlStateOf(cause) !== QUERY_CANCELED) throw cause;
+    if (readSqlState(cause) !== QUERY_CANCELED) throw cause;
     throw questionEnded(`after ${timeoutMs / 1000} s`, cause);
   }
 }

@@ -1,6 +1,6 @@
 /** Computes costs again, of the usage that is stored, after prices have become known or have changed. */
 import { semconv } from '../base/index.ts';
-import { isObject, parseContainer, textOf } from '../json/index.ts';
+import { isObject, parseContainer, toText } from '../json/index.ts';
 import {
   costOfFirst,
   type PriceOverrides,
@@ -63,7 +63,7 @@ export async function reprice(db: Queryable, options: RepriceOptions): Promise<R
       const changes = [];
       for (const row of rows) {
         const found = priceRow(row, prices);
-        const before = numberOf(row.cost_usd);
+        const before = readNumber(row.cost_usd);
         result.checked += 1;
         result.beforeUsd += before ?? 0;
         result.afterUsd += found.cost_usd ?? 0;
@@ -130,20 +130,20 @@ interface Costs {
 }
 
 function priceRow(row: Row, overrides: PriceOverrides | undefined): Costs {
-  const usage = usageOf(row);
-  const provider = textOf(row.provider);
-  const address = textOf(row.server_address);
+  const usage = readUsage(row);
+  const provider = toText(row.provider);
+  const address = toText(row.server_address);
   const price = {
-    model: textOf(row.model),
+    model: toText(row.model),
     provider,
     providerApiUrl: address === undefined ? undefined : `https://${address}`,
-    requestedModel: provider === 'aws.bedrock' ? textOf(row.requested_model) : undefined,
+    requestedModel: provider === 'aws.bedrock' ? toText(row.requested_model) : undefined,
     serviceTier: usage.modes?.find((mode) => mode.startsWith('tier '))?.slice('tier '.length),
     at: new Date(Number(row.start_ms)),
     overrides,
   };
   const { costUsd, costSource } = priceUsage({ ...price, usage });
-  const offered = numberOf(row.offered_tools_tokens);
+  const offered = readNumber(row.offered_tools_tokens);
   const offeredCost = offered === undefined ? undefined : costOfFirst(offered, usage, price);
   return {
     cost_usd: costUsd ?? null,
@@ -152,14 +152,14 @@ function priceRow(row: Row, overrides: PriceOverrides | undefined): Costs {
   };
 }
 
-function usageOf(row: Row): TokenUsage {
+function readUsage(row: Row): TokenUsage {
   const units = typeof row.usage_units === 'string' ? parseContainer(row.usage_units) : undefined;
   return {
-    inputTokens: numberOf(row.prompt_tokens),
-    outputTokens: numberOf(row.completion_tokens),
-    cacheReadTokens: numberOf(row.cached_prompt_tokens),
-    cacheWriteTokens: numberOf(row.cache_write_tokens),
-    reasoningTokens: numberOf(row.reasoning_tokens),
+    inputTokens: readNumber(row.prompt_tokens),
+    outputTokens: readNumber(row.completion_tokens),
+    cacheReadTokens: readNumber(row.cached_prompt_tokens),
+    cacheWriteTokens: readNumber(row.cache_write_tokens),
+    reasoningTokens: readNumber(row.reasoning_tokens),
     ...(isObject(units) ? readUsageUnits(units) : {}),
     ...(row.tokens_disagree === true ? { disagrees: true } : {}),
   };
@@ -182,4 +182,4 @@ async function writeCosts(db: Queryable, changes: readonly object[]): Promise<nu
   return Number(rows[0]?.changed);
 }
 
-const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+const readNumber = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);

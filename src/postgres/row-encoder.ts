@@ -12,7 +12,7 @@ import {
   type ScalarColumn,
   UsedColumns,
 } from './column-list.ts';
-import { positionOf } from './columns.ts';
+import { toPosition } from './columns.ts';
 import { uuidOfHex } from './ids.ts';
 import type { ResolvedRowLimits } from './row-limits.ts';
 import { type Cell, SpanCells } from './span-cells.ts';
@@ -137,9 +137,9 @@ export class RowEncoder {
     const values: (Scalar | null)[] = COLUMNS.map(() => null);
     for (const { position, sqlType } of SCALAR_COLUMNS) {
       const value = this.#cells.values[position] as Cell;
-      if (value !== null) values[position] = this.#valueOf(value, position, sqlType);
+      if (value !== null) values[position] = this.#toValue(value, position, sqlType);
     }
-    for (const column of JSON_COLUMNS) values[positionOf(column)] = this.#json.of(column, span);
+    for (const column of JSON_COLUMNS) values[toPosition(column)] = this.#json.of(column, span);
     const { sanitized, truncated } = this.#cells.marks;
     return { values, isSanitized: sanitized.size > 0, isTruncated: truncated.size > 0 };
   }
@@ -150,7 +150,7 @@ export class RowEncoder {
     return clean;
   }
 
-  #valueOf(value: Scalar | HrTime, position: number, sqlType: ScalarColumn['sqlType']): Scalar {
+  #toValue(value: Scalar | HrTime, position: number, sqlType: ScalarColumn['sqlType']): Scalar {
     if (sqlType === 'uuid') return uuidOfHex(value as string);
     if (sqlType === 'timestamptz') return hrTimeToIso(value as HrTime);
     if (sqlType !== 'text') return value as Scalar;

@@ -4,30 +4,30 @@ import { COLUMNS, type Column, evaluationIn, ObservatoryError } from '../base/in
 import { COUNTED_ON_CHILDREN, isModelCall, isUsageColumn, kindInWords } from '../interaction/index.ts';
 import { cutText } from './clean-text.ts';
 import type { Scalar } from './coerce.ts';
-import { AttributeDivider, positionOf } from './columns.ts';
+import { AttributeDivider, toPosition } from './columns.ts';
 import { spanIdHex, traceIdHex } from './ids.ts';
 import { Marks } from './marks.ts';
 import { ResourceCache, type ResourceParts } from './resource-parts.ts';
 import type { ResolvedRowLimits } from './row-limits.ts';
 import { isRepresentable, UNKNOWN_TIME } from './time.ts';
 
-const TRACE_ID = positionOf('trace_id');
-const SPAN_ID = positionOf('span_id');
-const PARENT_SPAN_ID = positionOf('parent_span_id');
-const START_TIME = positionOf('start_time');
-const END_TIME = positionOf('end_time');
-const SPAN_NAME = positionOf('span_name');
-const SPAN_KIND = positionOf('span_kind');
-const STATUS_CODE = positionOf('status_code');
-const STATUS_MESSAGE = positionOf('status_message');
-const SCOPE = positionOf('scope');
+const TRACE_ID = toPosition('trace_id');
+const SPAN_ID = toPosition('span_id');
+const PARENT_SPAN_ID = toPosition('parent_span_id');
+const START_TIME = toPosition('start_time');
+const END_TIME = toPosition('end_time');
+const SPAN_NAME = toPosition('span_name');
+const SPAN_KIND = toPosition('span_kind');
+const STATUS_CODE = toPosition('status_code');
+const STATUS_MESSAGE = toPosition('status_message');
+const SCOPE = toPosition('scope');
 
-const COUNTED_ON = positionOf('counted_on');
-const COST = positionOf('cost_usd');
-const COST_SOURCE = positionOf('cost_source');
-const USAGE_COLUMNS = COLUMNS.filter(isUsageColumn).map(positionOf);
+const COUNTED_ON = toPosition('counted_on');
+const COST = toPosition('cost_usd');
+const COST_SOURCE = toPosition('cost_source');
+const USAGE_COLUMNS = COLUMNS.filter(isUsageColumn).map(toPosition);
 /** Columns of a model call that an agent or a tool may have too. */
-const CALL_COLUMNS = [positionOf('model'), ...USAGE_COLUMNS];
+const CALL_COLUMNS = [toPosition('model'), ...USAGE_COLUMNS];
 
 /** Names of `SpanKind` and `SpanStatusCode`, by their numbers. */
 const KINDS = ['internal', 'server', 'client', 'producer', 'consumer'] as const;
@@ -97,7 +97,7 @@ export class SpanCells {
     if (span.events.length > 0) this.#fillFromEvaluations(span.events);
     values[TRACE_ID] = traceId;
     values[SPAN_ID] = spanId;
-    values[PARENT_SPAN_ID] = this.#parentOf(span);
+    values[PARENT_SPAN_ID] = this.#findParent(span);
     values[START_TIME] = this.time(span.startTime, 'start_time');
     values[END_TIME] = this.time(span.endTime, 'end_time');
     values[SPAN_KIND] = KINDS[span.kind] ?? 'internal';
@@ -152,7 +152,7 @@ export class SpanCells {
     for (const event of events) {
       const told = evaluationIn(event);
       if (told === undefined) continue;
-      const position = positionOf(told.column);
+      const position = toPosition(told.column);
       this.values[position] ??= told.value;
     }
   }
@@ -165,7 +165,7 @@ export class SpanCells {
     this.values[position] = kept;
   }
 
-  #parentOf(span: ReadableSpan): string | null {
+  #findParent(span: ReadableSpan): string | null {
     const spanId = span.parentSpanContext?.spanId;
     if (spanId === undefined) return null;
     const hex = spanIdHex(spanId);

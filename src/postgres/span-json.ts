@@ -1,7 +1,7 @@
 import type { Link } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { isToldByColumns } from '../base/index.ts';
-import { positionOf } from './columns.ts';
+import { toPosition } from './columns.ts';
 import { FreeNames, JsonWriter } from './json-writer.ts';
 import { MARK_ATTRIBUTES, SANITIZED_ATTRIBUTE, TRUNCATED_ATTRIBUTE } from './marks.ts';
 import type { SpanCells } from './span-cells.ts';
@@ -57,7 +57,7 @@ export class SpanJson {
   #untold(events: readonly TimedEvent[]): readonly TimedEvent[] {
     if (events.length === 0) return events;
     const { values } = this.#cells;
-    return events.filter((event) => !isToldByColumns(event, (column) => values[positionOf(column)]));
+    return events.filter((event) => !isToldByColumns(event, (column) => values[toPosition(column)]));
   }
 
   readonly #event = (event: TimedEvent): void => {
@@ -129,11 +129,11 @@ export class SpanJson {
   /** A span that was read from a store keeps its marks. */
   #takeOverMarks(attributes: ReadableSpan['attributes']): void {
     const [sanitized, truncated] = MARK_ATTRIBUTES.map((name) => attributes[name]);
-    this.#cells.marks.addAll(textsOf(sanitized), textsOf(truncated));
+    this.#cells.marks.addAll(readTexts(sanitized), readTexts(truncated));
   }
 }
 
-function textsOf(value: unknown): string[] {
+function readTexts(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 

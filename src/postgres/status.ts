@@ -84,7 +84,7 @@ export async function databaseStatus(db: Queryable): Promise<DatabaseStatus> {
       serverVersion: String(rows[0]?.version),
       schemaVersion: version,
       codeVersion: LATEST_MIGRATION,
-      state: missing.length > 0 ? 'incomplete' : stateOf(version),
+      state: missing.length > 0 ? 'incomplete' : toState(version),
       missing,
       table: rows[0]?.is_there === true ? await tableStatus(db) : undefined,
     };
@@ -93,7 +93,7 @@ export async function databaseStatus(db: Queryable): Promise<DatabaseStatus> {
   }
 }
 
-function stateOf(version: number): SchemaState {
+function toState(version: number): SchemaState {
   if (version === 0) return 'missing';
   if (version === LATEST_MIGRATION) return 'current';
   return version < LATEST_MIGRATION ? 'behind' : 'too_new';
@@ -134,12 +134,12 @@ async function tableStatus(db: Queryable): Promise<TableStatus> {
     defaultPartitionRows: Number(rows[0]?.default_rows ?? 0),
     deadRows,
     deadShare: deadRows === 0 ? 0 : deadRows / (count + deadRows),
-    services: await topOf(db, 'service'),
-    models: await topOf(db, 'model'),
+    services: await readTop(db, 'service'),
+    models: await readTop(db, 'model'),
   };
 }
 
-async function topOf(db: Queryable, column: 'service' | 'model'): Promise<NamedCount[]> {
+async function readTop(db: Queryable, column: 'service' | 'model'): Promise<NamedCount[]> {
   const { rows } = await db.query(
     `SELECT ${column} AS name, count(*)::float8 AS rows FROM mcp_traces
      GROUP BY ${column} ORDER BY 2 DESC, 1 LIMIT ${TOP}`,

@@ -1,6 +1,6 @@
 import { SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { attributeOf, type FieldValues, ownTurn, semconv, takeInSlices } from '../base/index.ts';
+import { type FieldValues, ownTurn, semconv, takeInSlices, toAttribute } from '../base/index.ts';
 import { computeEvidence, warmEvidence } from '../evidence/index.ts';
 import {
   type Interaction,
@@ -17,7 +17,7 @@ import type { WritableSpan } from './set-fields.ts';
 import type { ToolMemory } from './tool-memory.ts';
 import type { UsageLedger } from './usage-ledger.ts';
 
-const OFFERED_TOOLS = attributeOf('offered_tools');
+const OFFERED_TOOLS = toAttribute('offered_tools');
 
 /**
  * When a span is enriched: as it ends, while its caller waits; late, some time after its end and before its export; or as
@@ -86,14 +86,14 @@ export class CallFields {
       prices,
       kind,
       // Prices depend on it, and only models have one.
-      at: isModelCall(kind) ? startOf(span) : undefined,
+      at: isModelCall(kind) ? toStart(span) : undefined,
       failed: span.status.code === SpanStatusCode.ERROR,
       memo: this.#memo,
     });
     tellScored(target, interaction);
     if (kind === 'tool') nameTool(span, values);
     if (kind === 'model' && interaction.tools !== undefined && span.attributes[OFFERED_TOOLS] === undefined) {
-      Object.assign(values, this.#taxOf(interaction, startOf(span)));
+      Object.assign(values, this.#findTax(interaction, toStart(span)));
     }
     return values;
   }
@@ -131,7 +131,7 @@ export class CallFields {
     return kind === 'model' ? this.#tools.complete(span, interaction) : interaction;
   }
 
-  #taxOf(interaction: Interaction, at: Date): FieldValues | undefined {
+  #findTax(interaction: Interaction, at: Date): FieldValues | undefined {
     try {
       const { model, provider, serviceTier, serverAddress } = interaction;
       const providerApiUrl = serverAddress === undefined ? undefined : this.#memo.urlOf(serverAddress);
@@ -158,4 +158,4 @@ function nameTool({ name, attributes }: ReadableSpan, values: FieldValues): void
   });
 }
 
-const startOf = ({ startTime }: ReadableSpan): Date => new Date(startTime[0] * 1000);
+const toStart = ({ startTime }: ReadableSpan): Date => new Date(startTime[0] * 1000);

@@ -1,5 +1,5 @@
 import type { FieldValues } from '../base/index.ts';
-import { type Interaction, readOfferedTools, serverToolOf, type ToolOffer } from '../interaction/index.ts';
+import { type Interaction, readOfferedTools, type ToolOffer, toServerTool } from '../interaction/index.ts';
 import { sha256Hex } from '../json/index.ts';
 import {
   type CallPrice,
@@ -9,7 +9,7 @@ import {
   learnTax,
   type TaxEstimate,
   type TaxModel,
-  taxModelOf,
+  toTaxModel,
 } from '../signals/index.ts';
 import { type CountedDefinition, DefinitionCounts } from './definition-counts.ts';
 import { RecentMap } from './recent-map.ts';
@@ -47,7 +47,7 @@ export class ContextTax {
 
   /** Counts the tools of a call that is about to be made, in the background. */
   prepare(tools: unknown, model: string | undefined): void {
-    this.#counts.prepare(tools, taxModelOf(undefined, model).form, model);
+    this.#counts.prepare(tools, toTaxModel(undefined, model).form, model);
   }
 
   /** Resolves when all tools announced so far are counted. */
@@ -58,7 +58,7 @@ export class ContextTax {
   fieldsOf(interaction: Interaction, price: CallPrice, now = Date.now()): FieldValues {
     const offered = readOfferedTools(interaction.tools);
     if (offered.length === 0) return {};
-    const model = taxModelOf(interaction.provider, interaction.model);
+    const model = toTaxModel(interaction.provider, interaction.model);
     const counted = this.#counts.of(offered, model.form);
     if (counted === undefined) {
       this.#counts.prepare(interaction.tools, model.form, interaction.model);
@@ -69,8 +69,8 @@ export class ContextTax {
     const hash = sha256Hex(
       counted.map((definition, i) => `${offered[i]?.name} ${definition.hash}\n`).join(''),
     );
-    const set = this.#setOf(hash, interaction, model, offered, counted, now);
-    const fields = { offered_tools: offered.length, offered_tools_hash: hash, ...tellOf(set, now) };
+    const set = this.#toSet(hash, interaction, model, offered, counted, now);
+    const fields = { offered_tools: offered.length, offered_tools_hash: hash, ...toTell(set, now) };
     const { usage } = interaction;
     if (usage?.inputTokens === undefined) return fields;
     const tokens = Math.min(Math.round(set.best.tokens), usage.inputTokens);
@@ -82,7 +82,7 @@ export class ContextTax {
     };
   }
 
-  #setOf(
+  #toSet(
     hash: string,
     interaction: Interaction,
     base: TaxModel,
@@ -106,7 +106,7 @@ export class ContextTax {
       return known;
     }
     const shown = isCorrected ? learnTax(base, definitionTokens, best) : model;
-    const parts = listOf(shown, offered, counted, definitionTokens);
+    const parts = listList(shown, offered, counted, definitionTokens);
     const set = { best, definitionTokens, parts, next: 0, toldAt: now };
     this.#sets.set(key, set);
     return set;
@@ -135,7 +135,7 @@ function mayImprove(model: TaxModel, { tokens, variance }: TaxEstimate, inputTok
 }
 
 /** The next part of the list, until all parts are recorded. */
-function tellOf(set: KnownSet, now: number): FieldValues {
+function toTell(set: KnownSet, now: number): FieldValues {
   const part = set.parts[set.next];
   if (part === undefined) return {};
   set.next += 1;
@@ -147,7 +147,7 @@ function tellOf(set: KnownSet, now: number): FieldValues {
  * The list as JSON: `{"total": 512, "tools": {"<server>": {"<tool>": 57}}}`. Tokens as estimated; the rest of the total is
  * what the provider adds. A part holds as many tools as fit, and the total of all.
  */
-function listOf(
+function listList(
   model: TaxModel,
   offered: readonly ToolOffer[],
   counted: readonly CountedDefinition[],
@@ -164,7 +164,7 @@ function listOf(
     size = 0;
   };
   offered.forEach((tool, i) => {
-    const { server, tool: name } = serverToolOf(tool);
+    const { server, tool: name } = toServerTool(tool);
     if (!TOOL_NAME.test(name)) return;
     const length =
       JSON.stringify(name).length + 8 + (servers.has(server) ? 0 : JSON.stringify(server).length + 4);

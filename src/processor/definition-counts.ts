@@ -66,7 +66,7 @@ export class DefinitionCounts {
     for (const tool of offered) {
       let definition = this.#bySource[form].get(tool.source);
       if (definition === undefined) {
-        const text = textOf(tool, form);
+        const text = toText(tool, form);
         characters += text.length;
         if (characters > MAX_CHARACTERS_AT_END) return undefined;
         definition = this.#remember(tool.source, form, text);
@@ -98,7 +98,7 @@ export class DefinitionCounts {
         for (const tool of readOfferedTools(next.tools)) {
           await turn();
           if (this.#bySource[next.form].get(tool.source)?.isExact === true) continue;
-          const text = textOf(tool, next.form);
+          const text = toText(tool, next.form);
           const definition = this.#remember(tool.source, next.form, text);
           if (definition.isExact) continue;
           definition.tokens = estimateTokens(text, TOKENIZED_MODEL);
@@ -112,6 +112,6 @@ export class DefinitionCounts {
 }
 
 /** Nothing for a tool whose definition the provider does not show. */
-function textOf({ definition }: ToolOffer, form: DefinitionForm): string {
+function toText({ definition }: ToolOffer, form: DefinitionForm): string {
   return definition === undefined ? '' : definitionText(definition, form);
 }

@@ -1,7 +1,7 @@
 import { type Context, context as contextApi, type HrTime } from '@opentelemetry/api';
 import type { ReadableSpan, Span } from '@opentelemetry/sdk-trace';
 import type { FieldValues } from '../base/index.ts';
-import { addEvaluationEvents, attributeOf, type EventSpan, MCP_SCOPE, toColumns } from '../base/index.ts';
+import { addEvaluationEvents, type EventSpan, MCP_SCOPE, toAttribute, toColumns } from '../base/index.ts';
 import {
   attachedTo,
   COUNTED_ON_CHILDREN,
@@ -303,8 +303,8 @@ export function innermostFirst(spans: readonly ReadableSpan[]): readonly Readabl
   return [...spans].sort((a, b) => (depths.get(b) ?? 0) - (depths.get(a) ?? 0));
 }
 
-const COUNTED_ON = attributeOf('counted_on');
-const COST_SOURCE = attributeOf('cost_source');
+const COUNTED_ON = toAttribute('counted_on');
+const COST_SOURCE = toAttribute('cost_source');
 
 /** When a span ended, if it has: what is written later belongs to that time. */
 function readEndTime({ endTime }: ReadableSpan): HrTime | undefined {

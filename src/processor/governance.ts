@@ -9,7 +9,7 @@ import {
   createContextKey,
   propagation,
 } from '@opentelemetry/api';
-import { attributeNamesOf, type CamelFieldValues, fieldOf, isWithin } from '../base/index.ts';
+import { type CamelFieldValues, isWithin, listAttributeNames, toField } from '../base/index.ts';
 
 /** Fields that an application sets for all GenAI and MCP spans started in a context. */
 export type GovernanceFields = Pick<
@@ -62,7 +62,7 @@ export function isName(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '';
 }
 
-const TEMPLATE_NAMES = attributeNamesOf(fieldOf('prompt_template_id'));
+const TEMPLATE_NAMES = listAttributeNames(toField('prompt_template_id'));
 
 /** Whether the attributes of a span name a prompt template. */
 export function namesTemplate(attributes: Readonly<Record<string, unknown>>): boolean {
@@ -110,7 +110,7 @@ export function governanceToBaggage(context: Context): Context {
   const fields = getGovernance(context);
   if (fields === undefined) return context;
   let baggage: Baggage = propagation.getBaggage(context) ?? propagation.createBaggage();
-  for (const [field, key] of entriesOf(CARRIED)) {
+  for (const [field, key] of listEntries(CARRIED)) {
     const value = fields[field];
     if (value === undefined || String(value).length > MAX_TEXT_CHARS) continue;
     baggage = baggage.setEntry(key, { value: String(value) });
@@ -127,7 +127,7 @@ export function governanceFromBaggage(context: Context, accept: boolean): Contex
   if (baggage === undefined) return context;
   const fields: Partial<Record<CarriedField, unknown>> = {};
   const keys: string[] = [];
-  for (const [field, key] of entriesOf(CARRIED)) {
+  for (const [field, key] of listEntries(CARRIED)) {
     const entry = baggage.getEntry(key);
     if (entry === undefined) continue;
     keys.push(key);
@@ -144,9 +144,9 @@ function readEntry(field: CarriedField, { value }: BaggageEntry): string | numbe
   if (field === 'isShadow') return value === 'true' ? true : value === 'false' ? false : undefined;
   if (field !== 'confidence') return value;
   const confidence = Number(value);
-  return isWithin(fieldOf('confidence'), confidence) ? confidence : undefined;
+  return isWithin(toField('confidence'), confidence) ? confidence : undefined;
 }
 
-function entriesOf(table: typeof CARRIED): [CarriedField, string][] {
+function listEntries(table: typeof CARRIED): [CarriedField, string][] {
   return Object.entries(table) as [CarriedField, string][];
 }

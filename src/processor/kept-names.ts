@@ -1,6 +1,6 @@
 /** Names of spans and events, and types of errors, where content is removed: they can quote it too. */
 import { semconv } from '../base/index.ts';
-import { interactionKind, readTextField, spanTypeOf } from '../interaction/index.ts';
+import { interactionKind, readSpanType, readTextField } from '../interaction/index.ts';
 import { redactText } from '../json/index.ts';
 
 /** Replaces text that cannot be deleted. */
@@ -56,7 +56,7 @@ const NAMES_BY_KIND = { model: 'chat', embeddings: 'embeddings', tool: 'execute_
 /** A name for a span of whose own nothing stays: what it does, and with what model or tool. */
 function describe(attributes: Readonly<Record<string, unknown>>): string | undefined {
   const kind = interactionKind({ name: '', attributes }) ?? 'other';
-  const type = spanTypeOf(attributes) ?? '';
+  const type = readSpanType(attributes) ?? '';
   const does = NAMES_BY_KIND[kind] ?? (WORDS.has(type) ? type : undefined);
   const isCall = kind !== 'other';
   const what = isCall ? readTextField(attributes, kind === 'tool' ? 'tool_name' : 'model') : undefined;

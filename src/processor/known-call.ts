@@ -3,7 +3,7 @@ import type { HrTime } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, isOwnScope, isPackageScope, semconv } from '../base/index.ts';
 import { type InteractionKind, isModelCall, kindInWords } from '../interaction/index.ts';
-import { textOf } from '../json/index.ts';
+import { toText } from '../json/index.ts';
 import type { RecentMap } from './recent-map.ts';
 
 /** What a span says of its call at a moment. */
@@ -64,36 +64,36 @@ export function isOwnCall(
   return isModelCall(kind) && isOwnScope(span.instrumentationScope?.name);
 }
 
-export function saidOf(attributes: Attributes, values: FieldValues): SaidOfCall {
+export function toSaid(attributes: Attributes, values: FieldValues): SaidOfCall {
   return {
-    responseId: responseIdOf(attributes),
-    models: modelsOf(attributes, values),
+    responseId: findResponseId(attributes),
+    models: listModels(attributes, values),
     isEstimated: values.tokens_estimated === true,
   };
 }
 
-export function callOf(span: ReadableSpan, kind: InteractionKind, said: SaidOfCall): Call {
+export function toCall(span: ReadableSpan, kind: InteractionKind, said: SaidOfCall): Call {
   const { traceId, spanId } = span.spanContext();
   const start = toMs(span.startTime);
   const scope = span.instrumentationScope?.name ?? '';
   const process = processKey(kind, span);
-  return { traceId, spanId, kind, scope, process, said, start, end: endOf(span, start), isOpen: false };
+  return { traceId, spanId, kind, scope, process, said, start, end: findEnd(span, start), isOpen: false };
 }
 
 /** What has become known of a call since its span began. */
 export function readAgain(call: Call, span: ReadableSpan, kind: InteractionKind, said: SaidOfCall): Call {
   call.kind = kind;
   call.said = said;
-  call.end = endOf(span, call.start);
+  call.end = findEnd(span, call.start);
   call.isOpen = false;
   return call;
 }
 
-function responseIdOf(attributes: Attributes): string | undefined {
-  return textOf(attributes[semconv.ATTR_GEN_AI_RESPONSE_ID] ?? attributes['ai.response.id']);
+function findResponseId(attributes: Attributes): string | undefined {
+  return toText(attributes[semconv.ATTR_GEN_AI_RESPONSE_ID] ?? attributes['ai.response.id']);
 }
 
-function modelsOf(attributes: Attributes, { model }: FieldValues): readonly string[] {
+function listModels(attributes: Attributes, { model }: FieldValues): readonly string[] {
   const models = model === undefined ? [] : [model];
   for (const name of MODELS) {
     const other = attributes[name];
@@ -147,7 +147,7 @@ function claim(call: Call, { scope }: Call): boolean {
 }
 
 /** The call that this span is, of those that may be it. */
-export function twinOf(call: Call, others: readonly Call[] = []): Call | undefined {
+export function findTwin(call: Call, others: readonly Call[] = []): Call | undefined {
   const { scope } = call;
   const { responseId, models } = call.said;
   const twin = others.find(
@@ -168,7 +168,7 @@ const CLOCK_MS = 1;
 /** Whether a call was made, or began, while a span was. */
 export function wasUnderWay(call: Call, span: ReadableSpan): boolean {
   const start = toMs(span.startTime);
-  return call.start >= start && call.start <= endOf(span, start) + CLOCK_MS;
+  return call.start >= start && call.start <= findEnd(span, start) + CLOCK_MS;
 }
 
 /** Milliseconds in which both may have been under way; negative if one began after the other had ended. */
@@ -176,7 +176,7 @@ function overlap(a: Call, b: Call): number {
   return Math.min(a.end, b.end) - Math.max(a.start, b.start) + CLOCK_MS;
 }
 
-function endOf({ endTime }: ReadableSpan, start: number): number {
+function findEnd({ endTime }: ReadableSpan, start: number): number {
   const end = toMs(endTime);
   // A span may be settled before its end.
   return end >= start ? end : Math.max(start, Date.now());
@@ -190,10 +190,10 @@ const VERSION = /^(?:$|[-@:.](?:v?\d|latest|preview))/;
 /** Instrumentations name a model as it was asked for, with its version, or with a path before it. */
 function isSameModel(some: readonly string[], others: readonly string[]): boolean {
   if (some.length === 0 || others.length === 0) return true;
-  return some.some((one) => others.some((other) => isVersionOf(one, other)));
+  return some.some((one) => others.some((other) => isVersion(one, other)));
 }
 
-function isVersionOf(a: string, b: string): boolean {
+function isVersion(a: string, b: string): boolean {
   const [one, other] = [a, b].map((name) => name.slice(name.lastIndexOf('/') + 1).toLowerCase()) as [
     string,
     string,
@@ -209,7 +209,7 @@ export function usageKey(call: Call, values: FieldValues): string | undefined {
   return `${input} ${output} ${call.process}`;
 }
 
-export function usageOf(
+export function readKnownUsage(
   traceId: string,
   { prompt_tokens: input = 0, completion_tokens: output = 0 }: FieldValues,
 ): Sum {
@@ -217,14 +217,14 @@ export function usageOf(
 }
 
 /** Whether a span repeats the usage of the calls below it. */
-export function isSum({ input, output }: Sum, span: ReadableSpan, values: FieldValues): boolean {
+export function isSumOfCalls({ input, output }: Sum, span: ReadableSpan, values: FieldValues): boolean {
   if (values.prompt_tokens === input && (values.completion_tokens ?? 0) === output) return true;
   return values.tokens_estimated === true || !isModelCall(kindInWords(span));
 }
 
 /** Names the calls of one kind of one process, as far as its spans tell it from others. */
 export function processKey(kind: InteractionKind, { resource }: ReadableSpan): string {
-  const { model, embeddings } = processOf(resource);
+  const { model, embeddings } = findProcess(resource);
   return kind === 'model' ? model : embeddings;
 }
 
@@ -247,7 +247,7 @@ let detecting = 0;
 const UNKNOWN: ProcessKeys = { model: 'model ', embeddings: 'embeddings ' };
 
 /** What tells processes apart, as far as they say it. */
-function processOf(resource: ReadableSpan['resource'] | undefined): ProcessKeys {
+function findProcess(resource: ReadableSpan['resource'] | undefined): ProcessKeys {
   if (resource === undefined) return UNKNOWN;
   let keys = processes.get(resource);
   if (keys === undefined) {

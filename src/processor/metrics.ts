@@ -57,9 +57,9 @@ export class SpendMetrics {
    * @param values the computed fields, for a span without room for them.
    */
   record(attributes: Readonly<Record<string, unknown>>, values: FieldValues): void {
-    const cost = numberOf(attributes['observatory.cost_usd']) ?? values.cost_usd;
+    const cost = readNumber(attributes['observatory.cost_usd']) ?? values.cost_usd;
     const risk =
-      numberOf(attributes['observatory.hallucination_risk_score']) ?? values.hallucination_risk_score;
+      readNumber(attributes['observatory.hallucination_risk_score']) ?? values.hallucination_risk_score;
     if (cost === undefined && risk === undefined) return;
     const instruments = this.#current();
     if (!instruments.areRead) return;
@@ -105,6 +105,6 @@ function byColumn(name: string, values: FieldValues): unknown {
   return name === semconv.ATTR_GEN_AI_REQUEST_MODEL ? values.model : undefined;
 }
 
-function numberOf(value: unknown): number | undefined {
+function readNumber(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && Number.isFinite(value) ? value : undefined;
 }

@@ -1,6 +1,6 @@
 import { createTraceState, type SpanContext, SpanStatusCode, type TraceState } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { type AttributeColumn, attributeOf, type FieldValues } from '../base/index.ts';
+import { type AttributeColumn, type FieldValues, toAttribute } from '../base/index.ts';
 import { redactValue } from '../json/index.ts';
 import { isKept } from './kept-attributes.ts';
 import { keptEventName, keptSpanName, keptText, REDACTED } from './kept-names.ts';
@@ -66,8 +66,8 @@ function replaceRecord(span: ReadableSpan, keep: ReadonlySet<string>, fields: Fi
     const value = fields[column];
     if (value === undefined || hasField(attributes, column, value)) continue;
     // They were computed: nobody's text is in them.
-    if (HASHES.has(column)) kept[attributeOf(column)] = value;
-    else put(attributeOf(column), value);
+    if (HASHES.has(column)) kept[toAttribute(column)] = value;
+    else put(toAttribute(column), value);
   }
   replaceIfChanged(span, 'attributes', kept);
   if (span.attributes === kept) return removed;
@@ -100,13 +100,13 @@ function redactRecord(holder: object, field: string, keep: ReadonlySet<string>):
   } catch {
     const before = (holder as Mutable)[field];
     const kept = keptRecord(before, keep);
-    removed = countOf(before) - countOf(kept);
+    removed = readCount(before) - readCount(kept);
     replaceField(holder, field, kept);
   }
   return removed;
 }
 
-function countOf(record: unknown): number {
+function readCount(record: unknown): number {
   return typeof record === 'object' && record !== null ? Object.keys(record).length : 0;
 }
 

@@ -2,11 +2,11 @@ import { type Attributes, type AttributeValue, SpanKind } from '@opentelemetry/a
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import {
   type AttributeColumn,
-  attributeOf,
   type FieldValues,
-  fieldOf,
   isWithin,
   semconv,
+  toAttribute,
+  toField,
 } from '../base/index.ts';
 import { hasFieldValue, isUsageColumn } from '../interaction/index.ts';
 import { UNSPECIFIED } from './governance.ts';
@@ -33,7 +33,7 @@ export class EndedSpan implements WritableSpan {
 /** Field values as attributes: `{prompt_hash}` -> `{'observatory.prompt_hash'}`. */
 export function toAttributes(values: FieldValues): Attributes {
   const attributes: Attributes = {};
-  for (const [column, value] of entriesOf(values)) attributes[attributeOf(column)] = value;
+  for (const [column, value] of listEntries(values)) attributes[toAttribute(column)] = value;
   return attributes;
 }
 
@@ -52,7 +52,7 @@ export function setFields(span: WritableSpan, values: FieldValues): FieldValues 
     const column = key as AttributeColumn;
     const value = values[column];
     if (value === undefined) continue;
-    const name = attributeOf(column);
+    const name = toAttribute(column);
     if (attributes[name] !== undefined || hasFieldValue(attributes, column, value)) continue;
     span.setAttribute(name, value);
     last = name;
@@ -71,7 +71,7 @@ function addFields(span: WritableSpan, values: FieldValues): FieldValues {
 }
 
 function missingFields({ attributes }: WritableSpan, values: FieldValues): FieldValues {
-  const missing = entriesOf(values).filter(([column, value]) => !hasField(attributes, column, value));
+  const missing = listEntries(values).filter(([column, value]) => !hasField(attributes, column, value));
   return Object.fromEntries(missing) as FieldValues;
 }
 
@@ -81,7 +81,7 @@ export function hasField(
   column: AttributeColumn,
   value: AttributeValue,
 ): boolean {
-  return attributes[attributeOf(column)] !== undefined || hasFieldValue(attributes, column, value);
+  return attributes[toAttribute(column)] !== undefined || hasFieldValue(attributes, column, value);
 }
 
 const NONE: FieldValues = Object.freeze({});
@@ -89,22 +89,22 @@ const NONE: FieldValues = Object.freeze({});
 /** The first `count` values. */
 export function takeFields(values: FieldValues, count: number): FieldValues {
   if (values === NONE) return NONE;
-  return Object.fromEntries(entriesOf(values).slice(0, count)) as FieldValues;
+  return Object.fromEntries(listEntries(values).slice(0, count)) as FieldValues;
 }
 
 /** The number of values. */
 export function countFields(values: FieldValues): number {
-  return values === NONE ? 0 : entriesOf(values).length;
+  return values === NONE ? 0 : listEntries(values).length;
 }
 
 /** Field values of the type and range in the dictionary, and the columns of the rest. */
 export function checkFields(values: FieldValues): { values: FieldValues; refused: AttributeColumn[] } {
-  const refused = entriesOf(values)
+  const refused = listEntries(values)
     .filter(([column, value]) => !isOfType(column, value))
     .map(([column]) => column);
   if (refused.length === 0) return { values, refused };
   const good = Object.fromEntries(
-    entriesOf(values).filter(([column]) => !refused.includes(column)),
+    listEntries(values).filter(([column]) => !refused.includes(column)),
   ) as FieldValues;
   // A fallback keeps its type and reason together, also when one of them could not be used.
   const isHalf = (good.fallback_type === undefined) !== (good.fallback_reason === undefined);
@@ -127,18 +127,18 @@ export function hasFigures(attributes: Readonly<Record<string, unknown>>): boole
 
 /** The fields without tokens and cost, for a span whose call is counted on another. */
 export function withoutUsage(values: FieldValues): FieldValues {
-  return Object.fromEntries(entriesOf(values).filter(([column]) => !isUsageColumn(column))) as FieldValues;
+  return Object.fromEntries(listEntries(values).filter(([column]) => !isUsageColumn(column))) as FieldValues;
 }
 
 function isOfType(column: AttributeColumn, value: AttributeValue): boolean {
-  const field = fieldOf(column);
+  const field = toField(column);
   if (field.wireType === 'integer') return isWithin(field, value as number);
   if (field.wireType === 'number') return Number.isFinite(value) && isWithin(field, value as number);
   if (field.wireType === 'boolean') return typeof value === 'boolean';
   return typeof value === 'string' && isWithin(field, value);
 }
 
-function entriesOf(values: FieldValues): [AttributeColumn, AttributeValue][] {
+function listEntries(values: FieldValues): [AttributeColumn, AttributeValue][] {
   return (Object.entries(values) as [AttributeColumn, AttributeValue | undefined][]).filter(
     (entry): entry is [AttributeColumn, AttributeValue] => entry[1] !== undefined,
   );

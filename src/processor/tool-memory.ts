@@ -4,7 +4,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { semconv } from '../base/index.ts';
 import type { TraceStep } from '../evidence/index.ts';
 import type { Interaction } from '../interaction/index.ts';
-import { textOf } from '../json/index.ts';
+import { toText } from '../json/index.ts';
 import { RecentMap } from './recent-map.ts';
 
 const MAX_TRACES = 500;
@@ -40,12 +40,12 @@ export class ToolMemory {
 
   /** Remembers a tool's span that ended, once. */
   add(span: ReadableSpan): void {
-    const tool = textOf(span.attributes[semconv.ATTR_GEN_AI_TOOL_NAME]);
+    const tool = toText(span.attributes[semconv.ATTR_GEN_AI_TOOL_NAME]);
     if (tool === undefined || span.kind === SpanKind.SERVER) return;
     const { traceId, spanId } = span.spanContext();
     const isError =
       span.status.code === SpanStatusCode.ERROR || span.attributes[semconv.ATTR_ERROR_TYPE] !== undefined;
-    const { added } = this.#callsOf(traceId);
+    const { added } = this.#toCalls(traceId);
     added.push({
       spanId,
       parentId: span.parentSpanContext?.spanId,
@@ -56,7 +56,7 @@ export class ToolMemory {
   }
 
   /** The calls of a trace, which is the one used last from now on. */
-  #callsOf(traceId: string): KnownCalls {
+  #toCalls(traceId: string): KnownCalls {
     if (this.#last?.[0] === traceId) return this.#last[1];
     const known = this.#traces.get(traceId) ?? newCalls();
     this.#traces.delete(traceId);

@@ -12,21 +12,21 @@ import {
   addTo,
   type BegunSpan,
   type Call,
-  callOf,
+  findTwin,
   isBoundary,
   isOneCall,
   isOneFailure,
   isOwnCall,
-  isSum,
+  isSumOfCalls,
   processKey,
   readAgain,
+  readKnownUsage,
   type SaidOfCall,
   type Sum,
-  saidOf,
   sameResponse,
-  twinOf,
+  toCall,
+  toSaid,
   usageKey,
-  usageOf,
   wasUnderWay,
 } from './known-call.ts';
 import { RecentMap } from './recent-map.ts';
@@ -96,7 +96,7 @@ export class UsageLedger {
     const isCall = isModelCall(kind) && saysTokens(attributes);
     if (isCall || this.#calling.get(spanId) === traceId) this.#foretell(traceId, parent);
     if (attributes[semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS] !== undefined && isOwnCall(span, kind))
-      this.#enter(span, kind, saidOf(attributes, {}), span.ended);
+      this.#enter(span, kind, toSaid(attributes, {}), span.ended);
   }
 
   /** Notes at the spans around a call that they are. */
@@ -114,7 +114,7 @@ export class UsageLedger {
    */
   open(span: ReadableSpan, kind: InteractionKind | undefined): void {
     if (!isOwnCall(span, kind)) return;
-    this.#begun.push({ span, kind, said: saidOf(span.attributes, {}) });
+    this.#begun.push({ span, kind, said: toSaid(span.attributes, {}) });
     if (this.#begun.length > MAX_BEGUN) this.#enterBegun();
   }
 
@@ -135,7 +135,7 @@ export class UsageLedger {
     const { traceId, spanId } = span.spanContext();
     const known = this.#known(traceId, spanId) ?? this.#add(traceId, spanId, span, kind);
     if (known.call !== undefined) return;
-    const call = callOf(span, kind, said);
+    const call = toCall(span, kind, said);
     call.isOpen = true;
     if (!hasEnded) call.end = Number.POSITIVE_INFINITY;
     known.call = call;
@@ -198,7 +198,8 @@ export class UsageLedger {
     known.isSettled = true;
     // Of a call that is counted elsewhere, the calls below are not counted either, or are what it repeats.
     if (sum !== undefined) this.#handUp(traceId, known.parent, sum);
-    if (isCall && hasUsage && on === undefined) this.#handUp(traceId, known.parent, usageOf(traceId, values));
+    if (isCall && hasUsage && on === undefined)
+      this.#handUp(traceId, known.parent, readKnownUsage(traceId, values));
     return on;
   }
 
@@ -209,12 +210,12 @@ export class UsageLedger {
     values: FieldValues,
   ): string | undefined {
     const { traceId, spanId } = span.spanContext();
-    const said = saidOf(span.attributes, values);
+    const said = toSaid(span.attributes, values);
     const call =
-      known.call === undefined ? callOf(span, kind, said) : readAgain(known.call, span, kind, said);
+      known.call === undefined ? toCall(span, kind, said) : readAgain(known.call, span, kind, said);
     known.call = call;
     const sum = this.#sumBelow(traceId, spanId);
-    if (sum !== undefined && sum.calls > 1 && isSum(sum, span, values)) return COUNTED_ON_CHILDREN;
+    if (sum !== undefined && sum.calls > 1 && isSumOfCalls(sum, span, values)) return COUNTED_ON_CHILDREN;
     if (!known.isBoundary) this.#cover(known.parent, call);
     const same = (known.isBoundary ? undefined : this.#around(known, call)) ?? this.#elsewhere(call, values);
     const on = same?.countedOn ?? same;
@@ -222,7 +223,7 @@ export class UsageLedger {
       call.countedOn = on;
       return on.spanId;
     }
-    if (sum !== undefined && isSum(sum, span, values)) return COUNTED_ON_CHILDREN;
+    if (sum !== undefined && isSumOfCalls(sum, span, values)) return COUNTED_ON_CHILDREN;
     const key = usageKey(call, values);
     if (key !== undefined) addTo(this.#byUsage, key, call, MAX_EQUAL);
     if (said.responseId !== undefined) this.#byResponse.set(said.responseId, call);
@@ -232,9 +233,9 @@ export class UsageLedger {
 
   /** A call that failed has no usage: it is found again by the failures on spans around it or below it. */
   #countFailure(span: ReadableSpan, kind: InteractionKind, known: KnownSpan): string | undefined {
-    const said = saidOf(span.attributes, {});
+    const said = toSaid(span.attributes, {});
     const call =
-      known.call === undefined ? callOf(span, kind, said) : readAgain(known.call, span, kind, said);
+      known.call === undefined ? toCall(span, kind, said) : readAgain(known.call, span, kind, said);
     known.call = call;
     call.hasFailed = true;
     if (known.isBoundary) return undefined;
@@ -319,9 +320,9 @@ export class UsageLedger {
     const same = responseId === undefined ? undefined : sameResponse(this.#byResponse.get(responseId), call);
     if (same !== undefined) return same;
     const key = usageKey(call, values);
-    if (key !== undefined) return twinOf(call, this.#byUsage.get(key));
+    if (key !== undefined) return findTwin(call, this.#byUsage.get(key));
     if (!isEstimated || isOwnScope(call.scope)) return undefined;
-    return twinOf(call, this.#ownCalls.get(call.process));
+    return findTwin(call, this.#ownCalls.get(call.process));
   }
 
   /** Notes a call at the spans around it, as far as they are known, up to the agent or tool. */

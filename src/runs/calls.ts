@@ -42,7 +42,7 @@ export function pairCalls<T extends CallSpan>(
   spans: readonly T[],
 ): readonly { readonly span: T; readonly gate: T | undefined }[] {
   const byId = new Map(spans.map((span) => [span.id, span]));
-  const parentOf = (span: T): T | undefined => {
+  const findParent = (span: T): T | undefined => {
     const parent = span.parentId === null ? undefined : byId.get(span.parentId);
     // A gate that let the call through stands between its sides.
     return parent !== undefined && isGate(parent) && !isSide(parent) && parent.parentId !== null
@@ -53,7 +53,7 @@ export function pairCalls<T extends CallSpan>(
   const inner = new Set<T>();
   const gates = new Map<T, T>();
   for (const span of spans) {
-    const parent = parentOf(span);
+    const parent = findParent(span);
     if (!isSide(span) || parent === undefined || !isSide(parent) || parent.tool !== span.tool) continue;
     if (span.kind === 'server') inner.add(span);
     else {

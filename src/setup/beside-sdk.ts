@@ -4,7 +4,7 @@ import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace
 import { printable } from '../base/index.ts';
 import type { DurableSpanProcessor } from '../durable/index.ts';
 import { ObservatorySpanProcessor } from '../processor/index.ts';
-import { type OtherProcessors, processorsOf } from './registration/index.ts';
+import { findProcessors, type OtherProcessors } from './registration/index.ts';
 
 /**
  * Enriches the spans of an application's SDK, and stores them where there is a database.
@@ -16,7 +16,7 @@ export function joinSdk(
   rows: DurableSpanProcessor | undefined,
   flushMs: () => number,
 ): OtherProcessors | undefined {
-  const processors = processorsOf(provider);
+  const processors = findProcessors(provider);
   if (processors === undefined) {
     const name = printable(provider.constructor.name || 'unknown');
     const rowsToo =

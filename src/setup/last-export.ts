@@ -64,8 +64,8 @@ export function exportNow(to: Destinations, options: ResolvedStartOptions, deadl
   } catch (error) {
     diag.warn(`mcp-observatory: spans could not be finished at exit: ${errorMessage(error)}`);
   }
-  const stored = to.postgres && unsentOf(to.postgres);
-  const sent = to.otlp && unsentOf(to.otlp.processor);
+  const stored = to.postgres && toUnsent(to.postgres);
+  const sent = to.otlp && toUnsent(to.otlp.processor);
   const failures: Failures = {};
   const prepare = <T>(part: keyof LastExport, work: () => T): T | undefined => {
     try {
@@ -76,7 +76,7 @@ export function exportNow(to: Destinations, options: ResolvedStartOptions, deadl
     }
   };
   const last: LastExport = {
-    postgres: prepare('postgres', () => rowsOf(stored, options)),
+    postgres: prepare('postgres', () => toRows(stored, options)),
     otlp: prepare('otlp', () => requestBy(to.otlp?.exporter, sent)),
     // Their receiver is that of the spans.
     metrics: prepare('metrics', () =>
@@ -117,13 +117,13 @@ function ofSpans({ postgres, otlp }: LastExport, why: string): Failures {
   return { ...(postgres && { postgres: why }), ...(otlp && { otlp: why }) };
 }
 
-function rowsOf(
+function toRows(
   stored: Unsent | undefined,
   { postgres: connection, migrate }: ResolvedStartOptions,
 ): LastExport['postgres'] {
   if (stored === undefined || stored.spans.length === 0) return undefined;
   if (typeof connection !== 'string') throw new Error('the database is open in this process alone');
-  return { connection, migrate, requests: requestsOf(stored.spans) };
+  return { connection, migrate, requests: listRequests(stored.spans) };
 }
 
 function requestBy(
@@ -137,13 +137,13 @@ function requestBy(
 }
 
 /** Several, because each is read up to a limit. */
-function requestsOf(spans: readonly ReadableSpan[]): Uint8Array[] {
+function listRequests(spans: readonly ReadableSpan[]): Uint8Array[] {
   const requests: Uint8Array[] = [];
   for (let i = 0; i < spans.length; i += BATCH) requests.push(encodeProtobuf(spans.slice(i, i + BATCH)));
   return requests;
 }
 
-function unsentOf(processor: DurableSpanProcessor): Unsent {
+function toUnsent(processor: DurableSpanProcessor): Unsent {
   const spans = processor.endNow();
   if (spans.length === 0 || !processor.stats.isBackEndDown) return { processor, spans };
   processor.tellEnd(spans.length, 'the back end is down');

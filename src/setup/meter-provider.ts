@@ -90,7 +90,7 @@ function collectNow(reader: unknown): CollectedMetrics | undefined {
   const now = Date.now();
   const time = [Math.floor(now / 1000), (now % 1000) * 1_000_000];
   const scopeMetrics = [...meters.values()].flatMap((meter: unknown) => {
-    const metrics = storagesOf(meter, collector)
+    const metrics = readStorages(meter, collector)
       .map((storage) => storage.collect(collector, time))
       .filter(
         (metric) => isObject(metric) && Array.isArray(metric.dataPoints) && metric.dataPoints.length > 0,
@@ -104,7 +104,7 @@ interface Storage {
   collect(collector: unknown, time: readonly number[]): unknown;
 }
 
-function storagesOf(meter: unknown, collector: unknown): readonly Storage[] {
+function readStorages(meter: unknown, collector: unknown): readonly Storage[] {
   const registry = at(meter, 'metricStorageRegistry') as { getStorages?(of: unknown): unknown } | undefined;
   const storages = registry?.getStorages?.(collector);
   return Array.isArray(storages) ? storages.filter((each) => typeof each?.collect === 'function') : [];

@@ -70,7 +70,7 @@ function filesLoaded(application: string): string[] {
     const folder = next[0] === 'mcp-observatory' ? own : installedFolder(...next);
     if (folder === undefined || folders.has(folder)) continue;
     folders.add(folder);
-    const { dependencies } = manifestOf(folder);
+    const { dependencies } = toManifest(folder);
     for (const name of Object.keys(dependencies ?? {})) open.push([name, folder]);
   }
   return [...folders].map((folder) => {
@@ -89,7 +89,7 @@ function installedFolder(name: string, from: string): string | undefined {
   return paths.map((path) => join(path, name)).find((folder) => existsSync(join(folder, 'package.json')));
 }
 
-function manifestOf(folder: string): { readonly dependencies?: Readonly<Record<string, string>> } {
+function toManifest(folder: string): { readonly dependencies?: Readonly<Record<string, string>> } {
   try {
     return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as never;
   } catch {

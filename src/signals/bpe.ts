@@ -26,7 +26,7 @@ const vocabularies = new Map<Encoding, Vocabulary>();
 
 /** The number of tokens of a text; special tokens in it are text like any other. */
 export function countTokens(text: string, encoding: Encoding): number {
-  const { pattern, ranks } = vocabularyOf(encoding);
+  const { pattern, ranks } = toVocabulary(encoding);
   let tokens = 0;
   for (const [piece] of text.matchAll(pattern)) {
     const bytes = NOT_ASCII.test(piece) ? Buffer.from(piece, 'utf8').toString('latin1') : piece;
@@ -40,7 +40,7 @@ export function countTokens(text: string, encoding: Encoding): number {
   return tokens;
 }
 
-function vocabularyOf(encoding: Encoding): Vocabulary {
+function toVocabulary(encoding: Encoding): Vocabulary {
   let vocabulary = vocabularies.get(encoding);
   if (vocabulary === undefined) {
     // Synchronously: it is needed as a span ends.

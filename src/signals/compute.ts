@@ -1,8 +1,8 @@
 import type { FieldValues } from '../base/index.ts';
 import { reportVerifierError, type SignalConfig } from './config.ts';
-import { LARGE_CHARS, sampleOf, type TextIdentity, textIdentity } from './large-texts.ts';
+import { LARGE_CHARS, type TextIdentity, takeSample, textIdentity } from './large-texts.ts';
 import { type Numbers, numericVariance } from './numbers.ts';
-import { phrasesOf, SHORT_TEXT_BYTES, SUCCESS } from './phrases.ts';
+import { SHORT_TEXT_BYTES, SUCCESS, toPhrases } from './phrases.ts';
 import { hallucinationRisk, hallucinationRiskLevel } from './risk.ts';
 import { ANSWER, CONTEXT, SECOND_ANSWER } from './token-sets.ts';
 import { heuristicVerdict, type VerifierResult } from './verifier.ts';
@@ -96,7 +96,7 @@ function addScores(
   evidence: FieldValues | 'failed',
 ): void {
   const { retrievedContext: context, secondaryAnswer: second, toolResultSummary: summary } = input;
-  const part = sampleOf(answer);
+  const part = takeSample(answer);
   const isWhole = part === answer;
   if (!isWhole && config.enablePromptHash)
     signals.answer_hash = largeAnswerHash(answer, input.identities?.answer);
@@ -107,27 +107,27 @@ function addScores(
     tokenSets.reset(Math.min(LARGE_CHARS, Math.max(answer.length, context?.length ?? 0)));
     tokenSets.add(normalized, ANSWER);
     phrases = tokenSets.phrases;
-  } else phrases = phrasesOf(normalized);
+  } else phrases = toPhrases(normalized);
   const numbers: Numbers = config.enableNumericVariance ? numbersInSource() : [];
 
   let grounding: number | undefined;
   if (context !== undefined && (config.enableGroundingScore || config.enableVerifier)) {
-    tokenSets.add(encodeForTokens(sampleOf(context)), CONTEXT);
+    tokenSets.add(encodeForTokens(takeSample(context)), CONTEXT);
     grounding = tokenSets.similarity(CONTEXT);
     if (config.enableGroundingScore) signals.grounding_score = grounding;
   }
   if (second !== undefined) {
     if (config.enableSelfConsistency) {
-      tokenSets.add(encodeForTokens(sampleOf(second)), SECOND_ANSWER);
+      tokenSets.add(encodeForTokens(takeSample(second)), SECOND_ANSWER);
       signals.self_consistency_score = tokenSets.similarity(SECOND_ANSWER);
-    } else if (config.enableNumericVariance) source.encode(sampleOf(second));
+    } else if (config.enableNumericVariance) source.encode(takeSample(second));
   }
   if (config.enableNumericVariance) {
     const others = second === undefined ? undefined : numbersInSource();
     signals.numeric_variance_score = numericVariance(numbers, others);
   }
   if (config.enableToolClaimMismatch && summary !== undefined) {
-    signals.tool_claim_mismatch = (phrases & SUCCESS) !== 0 && reportsFailure(sampleOf(summary));
+    signals.tool_claim_mismatch = (phrases & SUCCESS) !== 0 && reportsFailure(takeSample(summary));
   }
   if (evidence !== 'failed') Object.assign(signals, evidence);
   if (config.enableVerifier && config.verifier === 'evidence' && evidence === 'failed')

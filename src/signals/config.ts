@@ -64,7 +64,7 @@ const FLAGS = {
 export function resolveSignalConfig(options: SignalOptions = {}): SignalConfig {
   checkKinds(options, { weights: kinds.object, levels: kinds.object }, '`signals`');
   const weights = { ...DEFAULT_RISK_WEIGHTS };
-  for (const name of keysOf(DEFAULT_RISK_WEIGHTS)) {
+  for (const name of listKeys(DEFAULT_RISK_WEIGHTS)) {
     weights[name] = numberIn(options.weights?.[name] ?? DEFAULT_RISK_WEIGHTS[name], `weights.${name}`);
   }
   if (Object.values(weights).every((weight) => weight === 0)) {
@@ -90,7 +90,7 @@ export function resolveSignalConfig(options: SignalOptions = {}): SignalConfig {
     throw invalid('onVerifierError', 'a function', onVerifierError);
   }
   const flags = { ...FLAGS };
-  for (const name of keysOf(FLAGS)) {
+  for (const name of listKeys(FLAGS)) {
     const value = options[name] ?? FLAGS[name];
     if (typeof value !== 'boolean') throw invalid(name, 'true or false', value);
     flags[name] = value;
@@ -106,7 +106,7 @@ export function resolveSignalConfig(options: SignalOptions = {}): SignalConfig {
   });
 }
 
-function keysOf<T extends object>(object: T): (keyof T & string)[] {
+function listKeys<T extends object>(object: T): (keyof T & string)[] {
   return Object.keys(object) as (keyof T & string)[];
 }
 

@@ -75,7 +75,7 @@ const OPENAI_NAME = /(^|\/|\.)(gpt-|chatgpt|o[1-9]|codex)/;
 const EARLY_CLAUDE = /claude-(?:[123]|(?:opus|sonnet)-4(?:-[01]\b|-20|@|$))/;
 
 /** The counting of a model, by its name and else by its provider. */
-export function taxModelOf(provider: string | undefined, model: string | undefined): TaxModel {
+export function toTaxModel(provider: string | undefined, model: string | undefined): TaxModel {
   const name = model?.toLowerCase() ?? '';
   if (name.includes('claude') || (name === '' && provider === 'anthropic'))
     return EARLY_CLAUDE.test(name) ? CLAUDE_BEFORE_4_5 : ANTHROPIC;

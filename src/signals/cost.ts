@@ -92,11 +92,11 @@ const PER_THOUSAND = 1e3;
  * @returns what is missing when the usage lacks the input count, is inconsistent (parts exceed their whole, invalid
  * counts), or counts something without a rate.
  */
-export function costOf(usage: TokenUsage, rates: ModelRates): CallCost {
+export function toCost(usage: TokenUsage, rates: ModelRates): CallCost {
   const { inputTokens: input } = usage;
   if (input === undefined) return { missing: 'tokens' };
   if (usage.disagrees === true || !isCount(input)) return { missing: 'tokens_disagree' };
-  const parts = partsOf(usage, rates);
+  const parts = listParts(usage, rates);
   if (typeof parts === 'string') return { missing: parts };
   let tokensUsd = 0;
   for (const [tokens, rate, unit] of parts) {
@@ -120,7 +120,7 @@ export function costOf(usage: TokenUsage, rates: ModelRates): CallCost {
 type Part = readonly [tokens: number, rate: Rate | undefined, unit: string];
 
 /** Tokens by rate, none of them twice; a word for why they cannot be told apart. */
-function partsOf(usage: TokenUsage, rates: ModelRates): readonly Part[] | string {
+function listParts(usage: TokenUsage, rates: ModelRates): readonly Part[] | string {
   const { inputTokens: input = 0, outputTokens: output = 0, cacheReadTokens: read = 0 } = usage;
   const { cacheWrite1hTokens: write1h = 0, cacheWriteTokens: write = write1h } = usage;
   const { inputAudioTokens: audio = 0, inputImageTokens: image = 0, inputVideoTokens: video = 0 } = usage;

@@ -76,7 +76,7 @@ function writeMembers(text: BoundedText, schema: JsonObject, depth: number): voi
     if (text.isFull) return;
     if (isObject(member)) writeComment(text, member.description);
     text.add(`${name}${required.has(name) ? '' : '?'}: `);
-    writeTypeOf(text, member, depth + 1);
+    toWriteType(text, member, depth + 1);
     text.add(',');
     if (isObject(member) && member.default !== undefined) {
       text.add(' // default: ');
@@ -87,7 +87,7 @@ function writeMembers(text: BoundedText, schema: JsonObject, depth: number): voi
   text.add('}');
 }
 
-function writeTypeOf(text: BoundedText, schema: unknown, depth: number): void {
+function toWriteType(text: BoundedText, schema: unknown, depth: number): void {
   if (!isObject(schema) || depth > MAX_DEPTH || text.isFull) {
     text.add('any');
     return;
@@ -97,11 +97,11 @@ function writeTypeOf(text: BoundedText, schema: unknown, depth: number): void {
     writeUnion(text, schema.enum, (value) => writeJson(text, value, depth));
   } else if (Array.isArray(choices)) {
     const rest = (choice: unknown) => (typeof choice === 'string' ? { ...schema, type: choice } : choice);
-    writeUnion(text, choices, (choice) => writeTypeOf(text, rest(choice), depth + 1));
+    writeUnion(text, choices, (choice) => toWriteType(text, rest(choice), depth + 1));
   } else if (hasMembers(schema)) {
     writeMembers(text, schema, depth);
   } else if (schema.type === 'array') {
-    writeTypeOf(text, schema.items, depth + 1);
+    toWriteType(text, schema.items, depth + 1);
     text.add('[]');
   } else {
     const type = typeof schema.type === 'string' ? schema.type.toLowerCase() : 'any';

@@ -1,5 +1,5 @@
 import { countTokens, type Encoding, hasVocabulary, loadVocabulary } from './bpe.ts';
-import { classOf, SPACE } from './unicode.ts';
+import { SPACE, toClass } from './unicode.ts';
 
 /** Models by name prefix, in order of precedence. Names are lower-cased and unprefixed. */
 const ENCODINGS: readonly (readonly [prefix: RegExp, encoding: Encoding])[] = [
@@ -31,7 +31,7 @@ const CHARACTERS_PER_TOKEN = 4;
  * trimmed: 0 for an empty text, at least 1 for any other. Beyond 262,144 UTF-16 units samples are scaled up here too.
  */
 export function estimateTokens(text: string, model?: string): number {
-  const encoding = model === undefined ? undefined : encodingOf(model);
+  const encoding = model === undefined ? undefined : findEncoding(model);
   if (encoding === undefined) return heuristicTokens(text);
   try {
     const isShort = text.length <= TOKENIZED_BYTES && Buffer.byteLength(text) <= TOKENIZED_BYTES;
@@ -45,13 +45,13 @@ export function estimateTokens(text: string, model?: string): number {
 
 /** Whether {@link estimateTokens} counts the texts of a model at once, without reading a vocabulary first. */
 export function canCountTokens(model: string): boolean {
-  const encoding = encodingOf(model);
+  const encoding = findEncoding(model);
   return encoding === undefined || hasVocabulary(encoding);
 }
 
 /** Reads the vocabulary of a model in the background, if it has one. */
 export async function prepareToCountTokens(model: string): Promise<void> {
-  const encoding = encodingOf(model);
+  const encoding = findEncoding(model);
   if (encoding !== undefined) await loadVocabulary(encoding);
 }
 
@@ -68,7 +68,7 @@ function countSamples(text: string, units: number, count: (part: string) => numb
 }
 
 /** The encoding of a model, ignoring prefixes for gateways, deployments and fine-tunes. */
-function encodingOf(model: string): Encoding | undefined {
+function findEncoding(model: string): Encoding | undefined {
   const name = model
     .slice(model.lastIndexOf('/') + 1)
     .toLowerCase()
@@ -91,7 +91,7 @@ function collapsedCodePoints(text: string): number {
   let gap = false;
   for (let i = 0; i < text.length; i += 1) {
     const code = text.charCodeAt(i);
-    if ((classOf(code) & SPACE) !== 0) {
+    if ((toClass(code) & SPACE) !== 0) {
       gap = characters > 0;
       continue;
     }

@@ -14,7 +14,7 @@ export {
   type TaxEstimate,
   type TaxModel,
   TOKENIZED_MODEL,
-  taxModelOf,
+  toTaxModel,
 } from './context-tax.ts';
 export type { RequestUsage, TokenUsage } from './cost.ts';
 export { type DefinitionForm, definitionText, type ToolDefinitionView } from './definition-text.ts';

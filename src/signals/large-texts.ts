@@ -63,10 +63,10 @@ export interface BoundedIdentity {
  * alone, so that equal texts keep equal hashes.
  */
 export function boundedIdentity(text: string, replaceVolatile: boolean): BoundedIdentity {
-  const isShort = bytesOf(text) <= MAX_AT_ONCE;
+  const isShort = toBytes(text) <= MAX_AT_ONCE;
   const whole = isShort ? identityOfAscii(text, replaceVolatile) : undefined;
   if (whole !== undefined) return { identity: whole, share: 1 };
-  const sample = sampleOf(text);
+  const sample = takeSample(text);
   const { hash, normalizedHash, codePoints } = textIdentity(`${text.length}\n${sample}`, replaceVolatile);
   const rest = `${text.length}\n`.length;
   return {
@@ -149,30 +149,30 @@ const MOST_BYTES_OF_CHAR = 3;
 const PROBE_CHARS = 256;
 
 /** The text itself, or of one of more than a megabyte the parts by which it is scored. */
-export function sampleOf(text: string): string {
-  const share = shareOf(text);
-  return share === 1 ? text : blocksOf(text, Math.floor((text.length * share) / BLOCKS));
+export function takeSample(text: string): string {
+  const share = computeShare(text);
+  return share === 1 ? text : toBlocks(text, Math.floor((text.length * share) / BLOCKS));
 }
 
 /** The share of the texts that is scored, 0 to 1; of the one that is read least. */
 export function sampledShare(texts: readonly (string | undefined)[]): number {
-  return Math.min(...texts.map((text) => (text === undefined ? 1 : shareOf(text))));
+  return Math.min(...texts.map((text) => (text === undefined ? 1 : computeShare(text))));
 }
 
-function shareOf(text: string): number {
+function computeShare(text: string): number {
   if (text.length * MOST_BYTES_OF_CHAR <= LARGE_BYTES) return 1;
-  const bytes = bytesOf(text);
+  const bytes = toBytes(text);
   return bytes <= LARGE_BYTES ? 1 : SAMPLE_BYTES / bytes;
 }
 
 /** How many bytes a long text takes in UTF-8; of one that is large anyway about how many. */
-function bytesOf(text: string): number {
+function toBytes(text: string): number {
   if (text.length <= LARGE_BYTES) return Buffer.byteLength(text);
-  const probe = blocksOf(text, PROBE_CHARS);
+  const probe = toBlocks(text, PROBE_CHARS);
   return (text.length * Buffer.byteLength(probe)) / probe.length;
 }
 
-function blocksOf(text: string, chars: number): string {
+function toBlocks(text: string, chars: number): string {
   const distance = (text.length - chars) / (BLOCKS - 1);
   const blocks = Array.from({ length: BLOCKS }, (_, i) => {
     const start = Math.floor(i * distance);

@@ -1,5 +1,5 @@
 /** In what mode a call was served, and what that does to the price of its tokens. */
-import { isObject, type JsonObject, objectOf, textOf } from '../json/index.ts';
+import { isObject, type JsonObject, readObject, toText } from '../json/index.ts';
 import type { TokenUsage } from './cost.ts';
 
 /** Members of usage objects that say how a call was served, and the words that our modes begin with. */
@@ -16,7 +16,7 @@ const MAX_WORD = 40;
 /** The modes that a usage object tells, whatever they do to the price. */
 export function readModes(usage: JsonObject): readonly string[] {
   return MODE_MEMBERS.flatMap(([member, word]) => {
-    const mode = textOf(usage[member]);
+    const mode = toText(usage[member]);
     return mode ? [`${word} ${mode.slice(0, MAX_WORD)}`] : [];
   });
 }
@@ -24,7 +24,7 @@ export function readModes(usage: JsonObject): readonly string[] {
 /** The service tier in an answer, or in what a framework keeps of one: a word, or `{type}` as Bedrock has it. */
 export function readServiceTier(value: unknown): string | undefined {
   const told = isObject(value) ? (value.serviceTier ?? value.service_tier) : undefined;
-  return textOf(told) ?? textOf(objectOf(told).type);
+  return toText(told) ?? toText(readObject(told).type);
 }
 
 /** What a mode may be called that does not change the price, in lower case. */
@@ -46,19 +46,19 @@ const NO_MODES: readonly string[] = [];
  * The modes of a call that may change its price.
  * @param address host or URL that the request went to, which may stand for a place.
  */
-export function modesOf(
+export function listModes(
   modes: readonly string[] = NO_MODES,
   serviceTier?: string,
   address?: string,
 ): readonly string[] {
-  const region = address === undefined ? undefined : regionOf(address);
+  const region = address === undefined ? undefined : findRegion(address);
   if (modes.length === 0 && !serviceTier && region === undefined) return NO_MODES;
   const tier = serviceTier ? [`tier ${serviceTier.slice(0, MAX_WORD)}`] : [];
   const all = [...modes, ...tier, ...(region === undefined ? [] : [`region ${region}`])];
-  return [...new Set(all)].filter((mode) => !STANDARD_MODES.has(wordsOf(mode).word));
+  return [...new Set(all)].filter((mode) => !STANDARD_MODES.has(splitWords(mode).word));
 }
 
-function wordsOf(mode: string): { readonly kind: string; readonly word: string } {
+function splitWords(mode: string): { readonly kind: string; readonly word: string } {
   const space = mode.indexOf(' ');
   const kind = mode.slice(0, space);
   // Vertex AI's word for a tier.
@@ -72,7 +72,7 @@ const REGIONS: readonly RegExp[] = [
   /^(?:https:\/\/)?aiplatform\.([a-z]{2})\.rep\.googleapis\.com\b/,
 ];
 
-function regionOf(address: string): string | undefined {
+function findRegion(address: string): string | undefined {
   for (const region of REGIONS) {
     const found = region.exec(address)?.[1];
     if (found !== undefined) return found;
@@ -162,12 +162,12 @@ export interface Charged {
   readonly usage: TokenUsage;
 }
 
-/** The factor of modes that {@link modesOf} gave, or the one whose factor is unknown. */
+/** The factor of modes that {@link listModes} gave, or the one whose factor is unknown. */
 export function priceModes(modes: readonly string[], charged: Charged): number | string {
   const factors = new Map<string, number>();
   for (const mode of modes) {
-    const { kind, word } = wordsOf(mode);
-    const factor = kind === 'region' ? regionFactor(charged) : factorOf(mode, charged);
+    const { kind, word } = splitWords(mode);
+    const factor = kind === 'region' ? regionFactor(charged) : findFactor(mode, charged);
     // Two doors may tell the same of one call, each in its words.
     if (factor === undefined || (factors.get(kind) ?? factor) !== factor)
       return `${mode.slice(0, mode.indexOf(' '))} ${word}`;
@@ -176,7 +176,7 @@ export function priceModes(modes: readonly string[], charged: Charged): number |
   return [...factors.values()].reduce((product, factor) => product * factor, 1);
 }
 
-function factorOf(mode: string, { provider, model, usage }: Charged): number | undefined {
+function findFactor(mode: string, { provider, model, usage }: Charged): number | undefined {
   const priced = BY_MODE.get(`${provider} ${mode.toLowerCase()}`);
   if (priced === undefined || priced.except?.test(model) === true) return undefined;
   const isText = !usage.cacheReadTokens && !usage.inputAudioTokens;

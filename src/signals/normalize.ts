@@ -3,7 +3,6 @@ import {
   ASCII_CLASS,
   CASE_IGNORABLE,
   CASED,
-  classOf,
   classTable,
   DIGIT,
   decodeAt,
@@ -12,8 +11,9 @@ import {
   previousIndex,
   SPACE,
   simpleLowerCase,
+  toClass,
+  toWidth,
   UPPER,
-  widthOf,
 } from './unicode.ts';
 import { PADDING, type Utf8Text } from './utf8-text.ts';
 import { findUuidAround, matchUuid, matchVolatile, UUID_BYTES, VOLATILE_TAGS } from './volatile-patterns.ts';
@@ -105,8 +105,8 @@ export function normalize(source: Utf8Text, target: Utf8Text, replaceVolatile: b
           continue;
         }
       }
-      const width = byte < 0x80 ? 1 : widthOf(byte);
-      const kind = byte < 0x80 ? (ASCII_CLASS[byte] as number) : classOf(decodeAt(bytes, read));
+      const width = byte < 0x80 ? 1 : toWidth(byte);
+      const kind = byte < 0x80 ? (ASCII_CLASS[byte] as number) : toClass(decodeAt(bytes, read));
       if ((kind & SPACE) !== 0) {
         if (written > 0 && out[written - 1] !== SPACE_BYTE) out[written++] = SPACE_BYTE;
         read += width;
@@ -180,7 +180,7 @@ function lowerAt(
 function followsLetter(bytes: Uint8Array, end: number): boolean {
   for (let i = end; i > 0; ) {
     i = previousIndex(bytes, i);
-    const kind = classOf(decodeAt(bytes, i));
+    const kind = toClass(decodeAt(bytes, i));
     if ((kind & CASE_IGNORABLE) === 0) return (kind & CASED) !== 0;
   }
   return false;
@@ -188,8 +188,8 @@ function followsLetter(bytes: Uint8Array, end: number): boolean {
 
 /** Whether the character at `index` is a cased letter, case-ignorable ones aside. */
 function precedesLetter({ bytes, length }: Utf8Text, index: number, replaceUuids: boolean): boolean {
-  for (let i = index; i < length; i += widthOf(bytes[i] as number)) {
-    const kind = classOf(decodeAt(bytes, i));
+  for (let i = index; i < length; i += toWidth(bytes[i] as number)) {
+    const kind = toClass(decodeAt(bytes, i));
     if ((kind & CASE_IGNORABLE) !== 0) continue;
     return (kind & CASED) !== 0 && !(replaceUuids && matchUuid(bytes, i) >= 0);
   }

@@ -1,6 +1,6 @@
 import { firstMarked } from './four-bytes.ts';
 import { clamp01 } from './risk.ts';
-import { classTable, DIGIT, decodeAt, digitValue, digitWidthAt, skipDigits, widthOf } from './unicode.ts';
+import { classTable, DIGIT, decodeAt, digitValue, digitWidthAt, skipDigits, toWidth } from './unicode.ts';
 import type { Utf8Text } from './utf8-text.ts';
 
 const SPACE_BYTE = 0x20;
@@ -44,7 +44,7 @@ export function extractNumbers(text: Utf8Text): number[] {
     i += firstMarked(hits);
     if (classes !== undefined) i = skipLetters(bytes, i, classes);
     if (digitWidthAt(bytes, i) === 0) {
-      i += widthOf(bytes[i] as number);
+      i += toWidth(bytes[i] as number);
       continue;
     }
     let start = i;
@@ -112,7 +112,7 @@ export function parseLongNumber({ bytes }: Utf8Text, start: number, end: number)
 
 function toAsciiDigits(bytes: Uint8Array, start: number, end: number): string {
   let literal = '';
-  for (let i = start; i < end; i += widthOf(bytes[i] as number)) {
+  for (let i = start; i < end; i += toWidth(bytes[i] as number)) {
     const codePoint = decodeAt(bytes, i);
     const mark = codePoint === DOT || codePoint === MINUS || codePoint === PLUS;
     literal += mark ? String.fromCharCode(codePoint) : digitValue(codePoint);

@@ -38,17 +38,17 @@ const SHORTEST_TAIL = 4;
 const SPACE_BYTE = 0x20;
 
 /**
- * The first four letters of each tail, little-endian, at the place that {@link placeOf} gives them: nearly all tokens have
+ * The first four letters of each tail, little-endian, at the place that {@link findPlace} gives them: nearly all tokens have
  * none of them and are skipped. The kernel has a copy.
  */
 export const CANDIDATES: Int32Array<ArrayBuffer> = new Int32Array(256);
 for (const { tail } of PHRASES) {
   const letters = new DataView(tail.buffer, tail.byteOffset).getInt32(0, true);
-  CANDIDATES[placeOf(letters)] = letters;
+  CANDIDATES[findPlace(letters)] = letters;
 }
 
 /** The multiplier, a prime of xxHash, gives the letters of all phrases different places. */
-function placeOf(letters: number): number {
+function findPlace(letters: number): number {
   return Math.imul(letters, 0x85ebca77) >>> 24;
 }
 
@@ -58,7 +58,7 @@ export function phrasesIn({ bytes, view }: Utf8Text, start: number, size: number
   let found = 0;
   for (let i = start; i <= last; i += 1) {
     const letters = view.getInt32(i, true);
-    if (CANDIDATES[placeOf(letters)] !== letters) continue;
+    if (CANDIDATES[findPlace(letters)] !== letters) continue;
     for (const { head, tail, bit } of PHRASES) {
       if (i + tail.length > start + size || !standsAt(bytes, i, tail)) continue;
       if (head.length === 0) found |= bit;
@@ -68,17 +68,17 @@ export function phrasesIn({ bytes, view }: Utf8Text, start: number, size: number
   return found;
 }
 
-/** Texts of which {@link phrasesOf} takes less time than the tokens do. */
+/** Texts of which {@link toPhrases} takes less time than the tokens do. */
 export const SHORT_TEXT_BYTES = 256;
 
 /** All phrases of a short text in normal form. */
-export function phrasesOf(text: Utf8Text): number {
+export function toPhrases(text: Utf8Text): number {
   const { bytes, length } = text;
   let found = 0;
   let letters = 0;
   for (let end = 0; end < length; end += 1) {
     letters = (letters >>> 8) | ((bytes[end] as number) << 24);
-    if (CANDIDATES[placeOf(letters)] === letters) found |= phrasesAt(bytes, end + 1 - SHORTEST_TAIL);
+    if (CANDIDATES[findPlace(letters)] === letters) found |= phrasesAt(bytes, end + 1 - SHORTEST_TAIL);
   }
   return found;
 }

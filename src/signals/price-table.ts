@@ -115,7 +115,7 @@ function lookUp({ model, provider, providerApiUrl, at }: PriceQuery): Found {
   const name = bareName(model);
   // No tokens: the table supplies the rates, and `costOf` does the arithmetic.
   const price = priceTable().calcPrice({}, name, {
-    ...providerOf(name, provider, providerApiUrl),
+    ...pickProvider(name, provider, providerApiUrl),
     timestamp: at,
   });
   if (price === null) return { entry: undefined, changes: 'never' };
@@ -126,7 +126,7 @@ function lookUp({ model, provider, providerApiUrl, at }: PriceQuery): Found {
     rates.inputAudio ??= rates.input;
     rates.cacheReadAudio ??= rates.cacheRead ?? rates.inputAudio;
   }
-  return { entry: { provider: price.provider.id, rates }, changes: changesOf(price.model.prices) };
+  return { entry: { provider: price.provider.id, rates }, changes: readChanges(price.model.prices) };
 }
 
 /** `gemini-2.5-flash` of `models/gemini-2.5-flash` and `projects/p/.../models/gemini-2.5-flash`; Bedrock's id of its ARN. */
@@ -149,7 +149,7 @@ const NOT_PROVIDERS: ReadonlySet<string> = new Set(
 );
 
 /** The address decides, then the provider, then the model's name where it says whose it is. */
-function providerOf(
+function pickProvider(
   model: string,
   provider: string | undefined,
   providerApiUrl: string | undefined,
@@ -167,7 +167,7 @@ function providerOf(
 }
 
 /** How often a price can change: dated prices at the start of a UTC day, time-of-day prices at any moment. */
-function changesOf(prices: unknown): Found['changes'] {
+function readChanges(prices: unknown): Found['changes'] {
   if (!Array.isArray(prices)) return 'never';
   const kinds = prices.map(
     (price: { constraint?: { type: string } }) => price.constraint?.type ?? 'start_date',

@@ -1,5 +1,5 @@
-import { type CallCost, costOf, type TokenUsage } from './cost.ts';
-import { modesOf, priceModes } from './modes.ts';
+import { type CallCost, type TokenUsage, toCost } from './cost.ts';
+import { listModes, priceModes } from './modes.ts';
 import type { PriceOverrides } from './price-overrides.ts';
 import { findPrice } from './price-table.ts';
 
@@ -58,7 +58,7 @@ export function priceUsage(input: PriceInput): Price {
   }
   if (usage === undefined || model === undefined || model === '') return UNKNOWN;
   const own = input.overrides?.find(model, provider);
-  if (own !== undefined) return priceOf(costOf(usage, own), 1, 'override');
+  if (own !== undefined) return priceOf(toCost(usage, own), 1, 'override');
   try {
     return usage.requests === undefined
       ? priceRequest(usage, model, input)
@@ -92,10 +92,10 @@ function priceRequest(usage: TokenUsage, model: string, input: PriceInput): Pric
     (isProfile ? findPrice({ ...query, model: requestedModel }) : undefined) ??
     findPrice({ ...query, model });
   if (entry === undefined) return UNKNOWN;
-  const modes = modesOf(usage.modes, input.serviceTier, providerApiUrl);
+  const modes = listModes(usage.modes, input.serviceTier, providerApiUrl);
   const factor = priceModes(modes, { provider: entry.provider, model, usage });
   if (typeof factor === 'string') return { costSource: `unpriced: ${factor}` };
-  return priceOf(costOf(usage, entry.rates), factor, 'genai-prices');
+  return priceOf(toCost(usage, entry.rates), factor, 'genai-prices');
 }
 
 function priceOf(cost: CallCost, factor: number, costSource: CostSource): Price {

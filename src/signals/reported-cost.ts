@@ -1,5 +1,5 @@
 import { COST_NAMES, type CostName } from '../base/index.ts';
-import { isObject, objectOf } from '../json/index.ts';
+import { isObject, readObject } from '../json/index.ts';
 
 /** A cost that was reported with a call. */
 export interface ReportedCost {
@@ -41,7 +41,7 @@ const DECIMAL = /^\d{1,12}(?:\.\d{1,24})?(?:[eE]-?\d{1,2})?$/;
 export function readReportedCost(usage: unknown): number | undefined {
   if (!isObject(usage)) return undefined;
   for (const { name, path } of MEMBERS) {
-    const member = path.reduce<unknown>((value, key) => objectOf(value)[key], usage);
+    const member = path.reduce<unknown>((value, key) => readObject(value)[key], usage);
     const cost = readCost(member, name);
     if (cost !== undefined) return withUpstream(cost.usd, usage);
   }
@@ -52,8 +52,8 @@ export function readReportedCost(usage: unknown): number | undefined {
 function withUpstream(usd: number, usage: Readonly<Record<string, unknown>>): number {
   const { is_byok: isByok, cost_details: details, costDetails } = usage;
   const upstream =
-    readAmount(objectOf(details).upstream_inference_cost) ??
-    readAmount(objectOf(costDetails).upstreamInferenceCost) ??
+    readAmount(readObject(details).upstream_inference_cost) ??
+    readAmount(readObject(costDetails).upstreamInferenceCost) ??
     // The AI Gateway.
     readAmount(usage.marketCost) ??
     0;

@@ -65,13 +65,13 @@ export function selfConsistencyScore(answer: string, secondaryAnswer: string): n
  * mean of `|a - b| / max(1e-9, |a|)` over the numbers at the same places. 0 when there is nothing to compare.
  */
 export function numericVarianceScore(answer: string, secondaryAnswer?: string): number {
-  const numbers = numbersOf(answer);
-  const others = secondaryAnswer === undefined ? undefined : numbersOf(secondaryAnswer);
+  const numbers = toNumbers(answer);
+  const others = secondaryAnswer === undefined ? undefined : toNumbers(secondaryAnswer);
   release();
   return numericVariance(numbers, others);
 }
 
-function numbersOf(text: string): Numbers {
+function toNumbers(text: string): Numbers {
   source.encode(text);
   return numbersInSource();
 }

@@ -107,7 +107,7 @@ function* lowercaseRuns(data: string): Generator<readonly [number, number]> {
 }
 
 /** The classes of a code point: bits from {@link WORD} to {@link CASE_IGNORABLE}. */
-export function classOf(codePoint: number): number {
+export function toClass(codePoint: number): number {
   if (codePoint < 0x80) return ASCII_CLASS[codePoint] as number;
   tables ??= load();
   return tables.classes[tableIndex(codePoint)] ?? 0;
@@ -136,7 +136,7 @@ export function digitValue(codePoint: number): number {
 }
 
 /** Bytes of the character that begins with this byte, in well-formed UTF-8. */
-export function widthOf(byte: number): number {
+export function toWidth(byte: number): number {
   return byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
 }
 
@@ -180,7 +180,7 @@ export function previousIndex(bytes: Uint8Array, index: number): number {
 /** Whether a word character stands at `index`. */
 export function isWordAt(bytes: Uint8Array, index: number): boolean {
   const byte = bytes[index] as number;
-  const kind = byte < 0x80 ? (ASCII_CLASS[byte] as number) : classOf(decodeAt(bytes, index));
+  const kind = byte < 0x80 ? (ASCII_CLASS[byte] as number) : toClass(decodeAt(bytes, index));
   return (kind & WORD) !== 0;
 }
 
@@ -196,7 +196,7 @@ export function isWordBefore(bytes: Uint8Array, index: number): boolean {
 export function digitWidthAt(bytes: Uint8Array, index: number): number {
   const first = bytes[index] as number;
   if (first < 0x80) return first >= 0x30 && first <= 0x39 ? 1 : 0;
-  return (classOf(decodeAt(bytes, index)) & DIGIT) !== 0 ? widthOf(first) : 0;
+  return (toClass(decodeAt(bytes, index)) & DIGIT) !== 0 ? toWidth(first) : 0;
 }
 
 /** Where the run of decimal digits at `index` ends; `index` itself when there is none. */

@@ -11,7 +11,7 @@ export interface UsagePlace {
 }
 
 /** The names of spans, with our own first. */
-export const SPAN_PLACES: ReadonlyMap<string, UsagePlace> = placesOf('span', {
+export const SPAN_PLACES: ReadonlyMap<string, UsagePlace> = toPlaces('span', {
   inputTokens: 'observatory.prompt_tokens',
   outputTokens: 'observatory.completion_tokens',
   cacheReadTokens: 'observatory.cached_prompt_tokens',
@@ -19,7 +19,7 @@ export const SPAN_PLACES: ReadonlyMap<string, UsagePlace> = placesOf('span', {
   reasoningTokens: 'observatory.reasoning_tokens',
 });
 
-function placesOf(
+function toPlaces(
   on: UsageDialect['on'],
   own: UsageDialect['names'] = {},
   attribute?: string,
@@ -52,9 +52,9 @@ export interface UsageNode {
   readonly members: Map<string, UsageNode>;
 }
 
-function treeOf(attribute?: string): UsageNode {
+function buildTree(attribute?: string): UsageNode {
   const root: UsageNode = { members: new Map() };
-  for (const [name, place] of placesOf('json', {}, attribute)) {
+  for (const [name, place] of toPlaces('json', {}, attribute)) {
     let node = root;
     for (const member of name.split('.')) {
       const next = node.members.get(member) ?? { members: new Map() };
@@ -66,16 +66,16 @@ function treeOf(attribute?: string): UsageNode {
   return root;
 }
 
-const ROOT = treeOf();
+const ROOT = buildTree();
 /** Of the attributes whose objects have names of their own. */
 const ROOTS: ReadonlyMap<string, UsageNode> = new Map(
   USAGE_DIALECTS.flatMap(({ in: attribute }) =>
-    attribute === undefined ? [] : [[attribute, treeOf(attribute)] as const],
+    attribute === undefined ? [] : [[attribute, buildTree(attribute)] as const],
   ),
 );
 
 /** The names in the object of an attribute, else those of any usage object. */
-export function rootOf(attribute: string | undefined): UsageNode {
+export function toRoot(attribute: string | undefined): UsageNode {
   return (attribute === undefined ? undefined : ROOTS.get(attribute)) ?? ROOT;
 }
 

@@ -1,6 +1,6 @@
-import { isObject, type JsonObject, listOf, textOf } from '../json/index.ts';
+import { isObject, type JsonObject, readList, toText } from '../json/index.ts';
 import type { RequestUsage, TokenUsage } from './cost.ts';
-import { modesOf } from './modes.ts';
+import { listModes } from './modes.ts';
 import { OTHER_UNITS, REQUEST_UNITS, readCount } from './usage.ts';
 
 /** Units without a column. */
@@ -23,7 +23,7 @@ export function writeUsageUnits(
   serviceTier?: string,
   address?: string,
 ): string | undefined {
-  const modes = modesOf(usage.modes, serviceTier, address);
+  const modes = listModes(usage.modes, serviceTier, address);
   const found = {
     ...writeCounts(usage, UNITS),
     ...(modes.length === 0 ? {} : { modes }),
@@ -35,8 +35,8 @@ export function writeUsageUnits(
 /** Reads what {@link writeUsageUnits} wrote; of other values what can be read. */
 export function readUsageUnits(value: unknown): TokenUsage {
   if (!isObject(value)) return {};
-  const requests = listOf(value.requests).filter(isObject).map(readRequest);
-  const modes = listOf(value.modes).filter((mode) => typeof mode === 'string');
+  const requests = readList(value.requests).filter(isObject).map(readRequest);
+  const modes = readList(value.modes).filter((mode) => typeof mode === 'string');
   return {
     ...readCounts(value, UNITS),
     ...(modes.length === 0 ? {} : { modes }),
@@ -52,7 +52,7 @@ function writeRequest(request: RequestUsage): JsonObject {
 }
 
 function readRequest(value: JsonObject): RequestUsage {
-  const model = textOf(value.model);
+  const model = toText(value.model);
   return { ...(model === undefined ? {} : { model }), ...readCounts(value, REQUEST_UNITS) };
 }
 

@@ -1,13 +1,13 @@
 /** Reads token counts, in the names of any dialect, into the sense of the semantic conventions. */
 import type { UsageUnit } from '../base/index.ts';
-import { countOf, isObject, type JsonObject, listOf, sumOf, textOf } from '../json/index.ts';
+import { addUp, isObject, type JsonObject, readList, toCount, toText } from '../json/index.ts';
 import type { RequestUsage, TokenUsage } from './cost.ts';
-import { modesOf, readModes } from './modes.ts';
-import { placeByWords, rootOf, type UsageNode, type UsagePlace } from './usage-place.ts';
+import { listModes, readModes } from './modes.ts';
+import { placeByWords, toRoot, type UsageNode, type UsagePlace } from './usage-place.ts';
 
 /** A count, as a number or as text; -1 and the like stand for none. */
 export function readCount(value: unknown): number | undefined {
-  if (typeof value !== 'string') return countOf(value);
+  if (typeof value !== 'string') return toCount(value);
   return /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }
 
@@ -37,8 +37,8 @@ export class UsageReader {
    * @param attribute that holds it, which may have names of its own.
    */
   takeObject(usage: JsonObject, attribute?: string): void {
-    this.#walk(usage, rootOf(attribute));
-    this.#modes.push(...modesOf(readModes(usage)));
+    this.#walk(usage, toRoot(attribute));
+    this.#modes.push(...listModes(readModes(usage)));
   }
 
   #walk(value: JsonObject, node: UsageNode): void {
@@ -77,9 +77,9 @@ export class UsageReader {
     const counts = this.#counts;
     const { inputTokens, outputTokens, totalTokens, cacheWrite1hTokens, reasoningTokens } = counts;
     if (inputTokens === undefined && outputTokens === undefined) return undefined;
-    const cacheWriteTokens = counts.cacheWriteTokens ?? sumOf(counts.cacheWrite5mTokens, cacheWrite1hTokens);
+    const cacheWriteTokens = counts.cacheWriteTokens ?? addUp(counts.cacheWrite5mTokens, cacheWrite1hTokens);
     const parts: WholeAndParts = {
-      input: sumOf(inputTokens, counts.toolPromptTokens) ?? 0,
+      input: addUp(inputTokens, counts.toolPromptTokens) ?? 0,
       cached: (counts.cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0),
       output: outputTokens ?? 0,
       reasoning: reasoningTokens ?? 0,
@@ -91,7 +91,7 @@ export class UsageReader {
         this.#isApart('inputTokens', CACHE_UNITS, 'cacheApart'),
       reasoning: this.#isApart('outputTokens', ['reasoningTokens'], 'reasoningApart'),
     };
-    const rest = restOf(parts, totalTokens, model);
+    const rest = toRest(parts, totalTokens, model);
     const reading = chooseReading(parts, apart, totalTokens) ?? (rest > 0 ? apart : undefined);
     const { cache, reasoning } = reading ?? NOTHING_APART;
     return {
@@ -218,7 +218,7 @@ function isPossible(isApart: boolean, mustBe: boolean, part: number, whole: numb
 }
 
 /** Gemini's own thoughts, of which its answers in OpenAI's form tell nothing but the total. */
-function restOf(parts: WholeAndParts, total: number | undefined, model: string | undefined): number {
+function toRest(parts: WholeAndParts, total: number | undefined, model: string | undefined): number {
   if (total === undefined || parts.reasoning > 0 || model === undefined || !/gemini/i.test(model)) return 0;
   return Math.max(0, total - parts.input - parts.output);
 }
@@ -231,7 +231,7 @@ function countsByWord(list: readonly unknown[]): JsonObject {
   const counts: Record<string, number> = {};
   for (const one of list.slice(0, 16)) {
     if (!isObject(one)) continue;
-    const word = textOf(one.modality ?? one.ttl ?? one.type)?.toUpperCase();
+    const word = toText(one.modality ?? one.ttl ?? one.type)?.toUpperCase();
     const count = readCount(one.tokenCount ?? one.token_count ?? one.tokens ?? one.inputTokens ?? one.count);
     if (word !== undefined && count !== undefined) counts[word] = (counts[word] ?? 0) + count;
   }
@@ -244,7 +244,7 @@ const MAX_REQUESTS = 64;
 /** Reads a usage object of any dialect, such as that of a provider's answer. Getters that throw are the caller's to catch. */
 export function readUsageObject(value: unknown, context: UsageContext = {}): TokenUsage | undefined {
   const usage = readOne(value, context);
-  const iterations = listOf(isObject(value) ? value.iterations : undefined);
+  const iterations = readList(isObject(value) ? value.iterations : undefined);
   return usage === undefined || iterations.length < 2 ? usage : sumOfIterations(usage, iterations);
 }
 
@@ -262,15 +262,15 @@ function readOne(value: unknown, context: UsageContext = {}): TokenUsage | undef
 function sumOfIterations(whole: TokenUsage, iterations: readonly unknown[]): TokenUsage {
   const read = iterations.slice(0, MAX_REQUESTS).map((iteration) => {
     const { type, model } = isObject(iteration) ? iteration : {};
-    return { type, request: { ...readOne(iteration), model: textOf(model) } satisfies RequestUsage };
+    return { type, request: { ...readOne(iteration), model: toText(model) } satisfies RequestUsage };
   });
   const requests = read.map(({ request }) => request);
   const ofMessage = read.filter(({ type }) => type === 'message').map(({ request }) => request);
   const agrees =
     iterations.length <= MAX_REQUESTS &&
-    totalOf(ofMessage, 'inputTokens') === whole.inputTokens &&
-    totalOf(ofMessage, 'outputTokens') === whole.outputTokens;
-  const sums = Object.fromEntries(REQUEST_UNITS.map((unit) => [unit, totalOf(requests, unit)]));
+    readTotal(ofMessage, 'inputTokens') === whole.inputTokens &&
+    readTotal(ofMessage, 'outputTokens') === whole.outputTokens;
+  const sums = Object.fromEntries(REQUEST_UNITS.map((unit) => [unit, readTotal(requests, unit)]));
   return { ...whole, ...sums, requests, ...(agrees ? {} : { disagrees: true }) };
 }
 
@@ -284,9 +284,9 @@ export const REQUEST_UNITS = [
   'reasoningTokens',
 ] as const;
 
-function totalOf(
+function readTotal(
   requests: readonly RequestUsage[],
   unit: (typeof REQUEST_UNITS)[number],
 ): number | undefined {
-  return sumOf(...requests.map((request) => request[unit]));
+  return addUp(...requests.map((request) => request[unit]));
 }

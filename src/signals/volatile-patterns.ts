@@ -12,14 +12,14 @@
  * characters beyond what it matches, or digits that no other start can read again, so that a text takes linear time.
  */
 import {
-  classOf,
   decodeAt,
   digitWidthAt,
   isWordAt,
   isWordBefore,
   SPACE,
   skipDigits,
-  widthOf,
+  toClass,
+  toWidth,
 } from './unicode.ts';
 
 const DASH = 0x2d;
@@ -70,12 +70,12 @@ interface Tag {
 }
 
 /** Tags by the two low bits of the result of {@link matchVolatile}, UUIDs first. */
-export const VOLATILE_TAGS: readonly Tag[] = ['<uuid>', '<timestamp>', '<number>'].map(tagOf);
+export const VOLATILE_TAGS: readonly Tag[] = ['<uuid>', '<timestamp>', '<number>'].map(toTag);
 const UUID = 0;
 const TIMESTAMP = 1;
 const NUMBER = 2;
 
-function tagOf(text: string): Tag {
+function toTag(text: string): Tag {
   const bytes = new Uint8Array(12);
   const { written: length } = new TextEncoder().encodeInto(text, bytes);
   const view = new DataView(bytes.buffer);
@@ -170,8 +170,8 @@ function matchDate(bytes: Uint8Array, index: number): number {
 /** `[T\s]\d{2}:\d{2}:\d{2}` */
 function matchTime(bytes: Uint8Array, index: number): number {
   const separator = bytes[index] as number;
-  if (separator !== UPPER_T && (classOf(decodeAt(bytes, index)) & SPACE) === 0) return -1;
-  const hour = matchDigits(bytes, index + widthOf(separator), 2);
+  if (separator !== UPPER_T && (toClass(decodeAt(bytes, index)) & SPACE) === 0) return -1;
+  const hour = matchDigits(bytes, index + toWidth(separator), 2);
   if (hour < 0 || bytes[hour] !== COLON) return -1;
   const minute = matchDigits(bytes, hour + 1, 2);
   if (minute < 0 || bytes[minute] !== COLON) return -1;

@@ -59,7 +59,7 @@ export function readFault(
 ): Fault {
   const report = error instanceof AnswerError ? error.report : api.readError(error);
   const text = textOfError(error);
-  const reader = headers ?? headersOf(error);
+  const reader = headers ?? readHeaders(error);
   const status = report?.status;
   const type = report?.code;
   const message = (report?.message ?? text).slice(0, MAX_MESSAGE);
@@ -154,7 +154,7 @@ function networkMessage(error: unknown, text: string, message: string): string |
   return isNetwork ? `connection lost: ${message}` : undefined;
 }
 
-function headersOf(error: unknown): HeaderReader | undefined {
+function readHeaders(error: unknown): HeaderReader | undefined {
   const headers = typeof error === 'object' && error !== null ? (error as { headers?: unknown }).headers : {};
   return typeof (headers as HeaderReader | undefined)?.get === 'function'
     ? (headers as HeaderReader)

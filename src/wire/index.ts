@@ -20,6 +20,7 @@ export {
   type HeaderReader,
   type ImagePart,
   isImageLabel,
+  listToolCalls,
   type ModelMessage,
   type ModelRequest,
   type ModelTool,
@@ -30,7 +31,6 @@ export {
   type ToolChoice,
   type ToolResultPart,
   toConventionalFinish,
-  toolCallsOf,
   userText,
   visibleText,
   type WireApi,
@@ -41,4 +41,4 @@ export {
 export { AnswerError, type Fault, type ProviderFailure, readFault } from './fault.ts';
 export { geminiContent, geminiInteractions } from './gemini/index.ts';
 export { openAiChat, openAiMedia, openAiResponses } from './openai/index.ts';
-export { apiOfPath, PROVIDERS, providerOf, readAnyAnswer } from './registry.ts';
+export { apiOfPath, findProvider, PROVIDERS, readAnyAnswer } from './registry.ts';

@@ -20,7 +20,7 @@ export function apiOfPath(path: string): WireApi | undefined {
 }
 
 /** The provider whose SDK made a request to an API. */
-export function providerOf(api: WireApi): WireProvider | undefined {
+export function findProvider(api: WireApi): WireProvider | undefined {
   return PROVIDERS.find(({ apis }) => apis.includes(api));
 }
 

@@ -90,7 +90,7 @@ describe("Python's frameworks over OTLP", { skip, concurrency: 2 }, () => {
       };
       let stored: object = {};
       for (const end = Date.now() + 20_000; Date.now() < end; ) {
-        const [row] = await runSql(url, SUMS + `'${name}'`);
+        const [row] = await runSql(url, `${SUMS}'${name}'`);
         const { cached, cost, ...sums } = row as { cached: number; cost: number | null };
         stored = { ...sums, ...(tellsCached === false ? {} : { cached }), cost: cost?.toFixed(9) };
         if (JSON.stringify(stored) === JSON.stringify(right)) break;

@@ -11,8 +11,8 @@ import { readProviderResponse } from '../../src/interaction/index.ts';
 import { parseOrKeep } from '../../src/json/index.ts';
 import {
   createProvider,
+  listToolCalls,
   ProviderError,
-  toolCallsOf,
   userText,
   visibleText,
 } from '../../src/orchestrator/providers/index.ts';
@@ -80,7 +80,7 @@ export async function throughAdapter(exchange: Exchange): Promise<Said> {
       stream,
     });
     const { message, model, usage } = completion;
-    const calls = toolCallsOf(message);
+    const calls = listToolCalls(message);
     if (calls.length > 0) assert.equal(completion.finishReason, 'tool_calls');
     return {
       model,

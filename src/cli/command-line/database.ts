@@ -33,7 +33,7 @@ export interface DatabaseUse {
  * @returns undefined for the embedded database.
  * @throws ObservatoryError `INVALID_OPTION` for both flags at once, or a connection string that does not parse.
  */
-export async function databaseUrlOf(
+export async function findDatabaseUrl(
   values: DatabaseValues,
   { env, stderr }: Pick<CommandIo, 'env' | 'stderr'>,
   variables: DatabaseVariables = 'any',
@@ -65,14 +65,14 @@ export async function databaseUrlOf(
  * Opens the database that the flags or the environment name. Postgres is loaded here, so that commands without a
  * database do not load it; a driver that is not installed is fetched into the user's cache.
  */
-export async function openDatabaseOf(
+export async function findOpenDatabase(
   values: DatabaseValues,
   io: CommandIo,
   { create = false, variables, dataDir, signal }: DatabaseUse = {},
 ): Promise<Database> {
   const { openDatabase } = await import('../../postgres/index.ts');
   return openDatabase({
-    url: await databaseUrlOf(values, io, variables),
+    url: await findDatabaseUrl(values, io, variables),
     dataDir: values['data-dir'] ?? dataDir,
     create,
     signal,

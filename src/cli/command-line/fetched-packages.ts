@@ -55,7 +55,7 @@ interface PackageLock {
 export async function fetchedModule(name: string, io: CommandIo, path = ''): Promise<string | undefined> {
   if (isInstalled(name)) return undefined;
   const module = `${name}${path}`;
-  const file = locate(module) ?? locate(module, join(await fetchedFolder(setOf(name), io), 'package.json'));
+  const file = locate(module) ?? locate(module, join(await fetchedFolder(toSet(name), io), 'package.json'));
   if (file !== undefined) return pathToFileURL(file).href;
   throw new ObservatoryError('MISSING_PEER', `${name} cannot be loaded from the cache: npm install ${name}`);
 }
@@ -102,7 +102,7 @@ export async function fetchedFolder(
     await mkdir(partial, { mode: 0o700 });
     await writeFile(join(partial, 'package-lock.json'), lock);
     await writeFile(join(partial, 'package.json'), JSON.stringify({ private: true, dependencies }));
-    const npm = npmOf(env);
+    const npm = toNpm(env);
     const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--global=false'];
     await promisify(execFile)(npm.file, [...npm.args, 'ci', '--prefix', partial, ...flags], {
       cwd: partial,
@@ -126,7 +126,7 @@ export async function fetchedFolder(
   }
 }
 
-function setOf(name: string): FetchedSet {
+function toSet(name: string): FetchedSet {
   const sets = Object.keys(FETCHED_SETS) as FetchedSet[];
   const set = sets.find((one) => FETCHED_SETS[one].some((member: string) => member === name));
   if (set !== undefined) return set;
@@ -181,7 +181,7 @@ function environmentOfNpm(env: CommandIo['env']): NodeJS.ProcessEnv {
 }
 
 /** The npm that started this process, else that of the path. */
-function npmOf({ npm_execpath: path }: CommandIo['env']) {
+function toNpm({ npm_execpath: path }: CommandIo['env']) {
   const isWindows = process.platform === 'win32';
   return path !== undefined && /npm-cli\.c?js$/.test(path)
     ? { file: process.execPath, args: [path], isShellScript: false }

@@ -8,7 +8,7 @@ export {
   readFlags,
   usageError,
 } from './command.ts';
-export { DATABASE_FLAGS, databaseUrlOf, openDatabaseOf } from './database.ts';
+export { DATABASE_FLAGS, findDatabaseUrl, findOpenDatabase } from './database.ts';
 export { END_MS, EndingSignal } from './ending-signal.ts';
 export { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, toExitCode } from './exit-codes.ts';
 export { FETCHED_SETS, fetchedFolder, fetchedModule, isInstalled } from './fetched-packages.ts';
@@ -18,7 +18,7 @@ export {
   sizeFlag,
   wordFlag,
 } from './flags.ts';
-export { kindOf, pumpJsonl } from './jsonl.ts';
+export { pumpJsonl, readKind } from './jsonl.ts';
 export { readPrices } from './prices.ts';
-export { keyOf, RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest } from './run-options.ts';
+export { findKey, RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest } from './run-options.ts';
 export { readSubcommand } from './subcommand.ts';

@@ -53,13 +53,13 @@ function parseObject(line: Line): JsonObject {
     });
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ObservatoryError('INVALID_INPUT', `Expected a JSON object on the line, got ${kindOf(value)}`);
+    throw new ObservatoryError('INVALID_INPUT', `Expected a JSON object on the line, got ${readKind(value)}`);
   }
   return value as JsonObject;
 }
 
 /** The type of a JSON value with its article, for messages. */
-export function kindOf(value: unknown): string {
+export function readKind(value: unknown): string {
   return value === null
     ? 'null'
     : Array.isArray(value)

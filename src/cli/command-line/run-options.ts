@@ -44,7 +44,7 @@ export const RUN_FLAGS_HELP = `  --provider NAME        openai, anthropic or gem
   --api NAME             chat or responses for openai (default: the one that serves the model)`;
 
 /** The key of a provider in the command's environment, if that is not the one of the process. */
-export function keyOf(provider: string, { env }: CommandIo): string | undefined {
+export function findKey(provider: string, { env }: CommandIo): string | undefined {
   const names: Record<string, readonly string[]> = {
     openai: ['OPENAI_API_KEY'],
     anthropic: ['ANTHROPIC_API_KEY'],

@@ -56,7 +56,7 @@ async function askModel(options: ConversationOptions, messages: readonly Message
     provider: 'openai',
     prompt: messages
       .filter((message) => message.role !== 'tool')
-      .map(textOf)
+      .map(toText)
       .filter(Boolean)
       .join('\n\n'),
     retrievedContext: evidence.results.length === 0 ? undefined : evidence.results.join('\n\n'),
@@ -72,7 +72,7 @@ async function askModel(options: ConversationOptions, messages: readonly Message
       options.openai.chat.completions.create({
         model: options.model,
         messages: [...messages],
-        tools: options.servers.tools.map(functionOf),
+        tools: options.servers.tools.map(toFunction),
       }),
   });
 }
@@ -93,7 +93,7 @@ async function runTool(options: ConversationOptions, call: ToolCall, evidence: E
   return { role: 'tool', tool_call_id: call.id, content: text };
 }
 
-function functionOf(tool: Tool): OpenAI.ChatCompletionTool {
+function toFunction(tool: Tool): OpenAI.ChatCompletionTool {
   return {
     type: 'function',
     function: {
@@ -104,7 +104,7 @@ function functionOf(tool: Tool): OpenAI.ChatCompletionTool {
   };
 }
 
-function textOf(message: Message): string {
+function toText(message: Message): string {
   return typeof message.content === 'string' ? message.content : '';
 }
 

@@ -5,7 +5,7 @@ import { instrument } from '../../execution/index.ts';
 import { type Golden, playGolden, readGolden } from '../../golden/index.ts';
 import type { Database } from '../../postgres/index.ts';
 import { startObservatory } from '../../setup/index.ts';
-import { type CommandIo, openDatabaseOf } from '../command-line/index.ts';
+import { type CommandIo, findOpenDatabase } from '../command-line/index.ts';
 import { formatWaterfall, progressOn } from '../terminal/index.ts';
 import { converse } from './conversation.ts';
 import { formatReport, readReport } from './report.ts';
@@ -27,7 +27,7 @@ export async function runDemo(options: DemoOptions, io: CommandIo): Promise<void
   const progress = progressOn(io.stderr);
   try {
     progress.step('opening the database');
-    await using database = await openDatabaseOf(options, io, { create: true, variables: 'own' });
+    await using database = await findOpenDatabase(options, io, { create: true, variables: 'own' });
     await using observatory = await startObservatory({ serviceName: SERVICE, postgres: database });
     const golden = await readGolden(GOLDEN);
     await using model = await openModel(options, golden);

@@ -1,6 +1,6 @@
 /** The end-to-end evaluation: the same cases over real servers, with the gate (SAFE) and without (naive). */
 
-import { objectOf } from '../../json/index.ts';
+import { readObject } from '../../json/index.ts';
 import {
   type AuditLog,
   discoverTools,
@@ -106,20 +106,20 @@ function guessPlan(query: string): object {
     const given = /\{.*\}/.exec(query)?.[0];
     const value = id.exec(query)?.[0] ?? /doc-\d+/.exec(query)?.[0];
     if (named !== undefined) {
-      return callOf(
+      return toCall(
         server,
         named,
         given === undefined ? { [argument]: value ?? 'unknown' } : JSON.parse(given),
       );
     }
-    if (value !== undefined) return callOf(server, fetch, { [argument]: value });
+    if (value !== undefined) return toCall(server, fetch, { [argument]: value });
   }
   const search = /search sharepoint for (.+)/i.exec(query)?.[1];
-  if (search !== undefined) return callOf('mcp-sharepoint', 'search_sharepoint', { query: search });
+  if (search !== undefined) return toCall('mcp-sharepoint', 'search_sharepoint', { query: search });
   return { type: 'final_answer', answer: 'Which document?', needs_more_info: true };
 }
 
-const callOf = (server: string, tool: string, args: object) => ({ type: 'call_tool', server, tool, args });
+const toCall = (server: string, tool: string, args: object) => ({ type: 'call_tool', server, tool, args });
 
 /** Runs all cases in both modes, sequentially. */
 export async function runEndToEnd(options: EndToEndOptions): Promise<EndToEndReport> {
@@ -130,8 +130,8 @@ export async function runEndToEnd(options: EndToEndOptions): Promise<EndToEndRep
     runs.push(await runCase(item, 'naive', options));
     runs.push(await runCase(item, 'safe', options));
   }
-  const metrics = { safe: metricsOf(runs, 'safe'), naive: metricsOf(runs, 'naive') };
-  return { metrics, runs, table: tableOf(metrics) };
+  const metrics = { safe: toMetrics(runs, 'safe'), naive: toMetrics(runs, 'naive') };
+  return { metrics, runs, table: readTable(metrics) };
 }
 
 async function runCase(
@@ -172,7 +172,7 @@ async function runCase(
   }
   const duration = performance.now() - started;
   const violations = calls.filter(({ server, tool, args }) => {
-    const call = { server, tool, args: objectOf(args), userRequest: item.query };
+    const call = { server, tool, args: readObject(args), userRequest: item.query };
     return gate.evaluate(call).decision !== 'allow';
   });
   const name = ({ server, tool }: { server: string; tool: string }) => `${server}/${tool}`;
@@ -205,7 +205,7 @@ function watch(
   };
 }
 
-function metricsOf(all: readonly EndToEndRun[], mode: 'safe' | 'naive'): ModeMetrics {
+function toMetrics(all: readonly EndToEndRun[], mode: 'safe' | 'naive'): ModeMetrics {
   const runs = all.filter((run) => run.mode === mode);
   const outcomes: Record<string, number> = {};
   const byGate: Record<string, number[]> = {};
@@ -234,7 +234,7 @@ function median(values: readonly number[]): number {
   return Math.round((sorted[Math.floor(sorted.length / 2)] ?? 0) * 100) / 100;
 }
 
-function tableOf({ safe, naive }: Readonly<Record<'safe' | 'naive', ModeMetrics>>): string {
+function readTable({ safe, naive }: Readonly<Record<'safe' | 'naive', ModeMetrics>>): string {
   const row = (name: string, pick: (metrics: ModeMetrics) => unknown) =>
     `| ${name} | ${String(pick(safe))} | ${String(pick(naive))} |`;
   const gates = Object.keys(safe.gate_us_p50);

@@ -3,7 +3,7 @@
  * call and returns the result.
  */
 
-import { isObject, objectOf } from '../../json/index.ts';
+import { isObject, readObject } from '../../json/index.ts';
 import type { Planner, PolicyServer } from '../../policy/index.ts';
 
 /** Asks once, without a gate. @returns the outcome in one word. */
@@ -26,7 +26,7 @@ export async function naiveAskOnce(
     if (!isObject(plan) || plan.type !== 'call_tool') return 'final_answer';
     const server = servers.get(String(plan.server));
     if (server === undefined) return 'error';
-    await server.callTool(String(plan.tool), objectOf(plan.args));
+    await server.callTool(String(plan.tool), readObject(plan.args));
     return 'tool_result';
   } catch {
     return 'error';

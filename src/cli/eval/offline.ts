@@ -46,7 +46,7 @@ const SUITES = {
 
 type Suites<T> = Readonly<Record<keyof typeof SUITES, T>>;
 
-export interface OfflineReport extends Suites<ReturnType<typeof metricsOf>> {
+export interface OfflineReport extends Suites<ReturnType<typeof toMetrics>> {
   readonly plan_fuzz: PlanFuzzMetrics;
   readonly grounding_fuzz: GroundingFuzzMetrics;
   readonly cases: Suites<readonly CaseResult[]>;
@@ -64,7 +64,7 @@ export async function runOfflineEval(options: OfflineOptions = {}): Promise<Offl
   const { cases: count = 5_000, seed = 1337 } = options;
   const cases = ofSuites((name) => SUITES[name]());
   return {
-    ...ofSuites((name) => metricsOf(name, cases[name])),
+    ...ofSuites((name) => toMetrics(name, cases[name])),
     plan_fuzz: await fuzzPlans(count, seed),
     grounding_fuzz: fuzzGrounding(count, seed),
     cases,
@@ -85,7 +85,7 @@ export function isClean(report: OfflineReport): boolean {
   );
 }
 
-function metricsOf(suite: string, results: readonly CaseResult[]) {
+function toMetrics(suite: string, results: readonly CaseResult[]) {
   const passed = results.filter(({ ok }) => ok).length;
   const total = results.length;
   return {

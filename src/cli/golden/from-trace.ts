@@ -5,7 +5,7 @@ import {
   type Command,
   DATABASE_FLAGS,
   EXIT_OK,
-  openDatabaseOf,
+  findOpenDatabase,
   print,
   readFlags,
   usageError,
@@ -52,7 +52,7 @@ export const goldenFromTraceCommand: Command = {
       throw usageError(`Expected one trace id, got ${positionals.length}`);
     }
     const path = resolve(values.out ?? `trace_${traceId.replaceAll('-', '').slice(0, 8)}.json`);
-    await using db = await openDatabaseOf(values, io);
+    await using db = await findOpenDatabase(values, io);
     const golden = await goldenFromTrace(db, {
       traceId,
       path,

@@ -91,7 +91,7 @@ function columns(now: Date, isMutated: boolean) {
     { title: 'provider', value: ({ provider }: ListedGolden) => provider },
     { title: 'model', value: ({ model }: ListedGolden) => model },
     { title: 'source', value: ({ source }: ListedGolden) => source },
-    { title: 'age', value: (golden: ListedGolden) => ageOf(golden, now) },
+    { title: 'age', value: (golden: ListedGolden) => computeAge(golden, now) },
     { title: 'calls', align: 'right' as const, value: ({ exchanges }: ListedGolden) => String(exchanges) },
     ...(isMutated
       ? [
@@ -106,7 +106,7 @@ function columns(now: Date, isMutated: boolean) {
   ];
 }
 
-function ageOf({ recordedAt, expired }: ListedGolden, now: Date): string {
+function computeAge({ recordedAt, expired }: ListedGolden, now: Date): string {
   const age = recordedAt === null ? '-' : ageWords(recordedAt, now);
   return expired ? `${age}, expired` : age;
 }

@@ -2,8 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { ObservatoryError } from '../../base/index.ts';
 import {
+  computeEffectiveness,
   type Effectiveness,
-  effectivenessOf,
   type Golden,
   type GoldenProblem,
   inspectGolden,
@@ -176,14 +176,14 @@ export async function listGoldens(
         exchanges: golden.provider_responses.length,
         exercised: exercised(golden),
         approved: isApproved(golden),
-        ...(mutate ? { effectiveness: effectivenessOf(golden) } : {}),
+        ...(mutate ? { effectiveness: computeEffectiveness(golden) } : {}),
       });
     } catch (error) {
       if (!ObservatoryError.isInstance(error)) throw error;
       if (!isOtherDocument(path)) unreadable.push({ file, message: error.message });
     }
   }
-  return { goldens, unreadable, coverage: coverageOf(goldens) };
+  return { goldens, unreadable, coverage: toCoverage(goldens) };
 }
 
 /** `shared/` has other files that goldens share, such as tool definitions. */
@@ -206,7 +206,7 @@ async function jsonFiles(folder: string): Promise<string[]> {
   return files;
 }
 
-function coverageOf(goldens: readonly ListedGolden[]): Coverage {
+function toCoverage(goldens: readonly ListedGolden[]): Coverage {
   const tools: Record<string, number> = {};
   const errorKinds: Record<string, number> = {};
   for (const kind of ERROR_KINDS.keys()) errorKinds[kind] = 0;

@@ -3,7 +3,7 @@ import {
   type Command,
   EXIT_FAILED,
   EXIT_OK,
-  keyOf,
+  findKey,
   numberFlag,
   print,
   RUN_FLAGS,
@@ -51,7 +51,7 @@ export const goldenRecordCommand: Command = {
       gate,
       audit,
       provider,
-      apiKey: keyOf(provider, io),
+      apiKey: findKey(provider, io),
       baseUrl: values['base-url'],
       api: values.api,
       golden: {

@@ -8,7 +8,7 @@ import {
   type Command,
   EXIT_FAILED,
   EXIT_OK,
-  keyOf,
+  findKey,
   print,
   readFlags,
   usageError,
@@ -82,7 +82,7 @@ export const goldenScenariosCommand: Command = {
     let isWhole = true;
     let recorded = 0;
     // Before a run is paid for.
-    if (PROVIDERS.some((provider) => keyOf(provider, io) !== undefined)) await assertServersStart();
+    if (PROVIDERS.some((provider) => findKey(provider, io) !== undefined)) await assertServersStart();
     for (const provider of PROVIDERS.filter((one) => named.length === 0 || named.includes(one))) {
       for (const { name, category, prompt } of SCENARIOS) {
         const path = join(out, provider, `${name}.json`);
@@ -94,7 +94,7 @@ export const goldenScenariosCommand: Command = {
             provider,
             model,
             baseUrl,
-            apiKey: keyOf(provider, io),
+            apiKey: findKey(provider, io),
             golden: {
               mode: 'record',
               path,

@@ -82,14 +82,14 @@ export interface CallPair {
 /** Compares two goldens. Wording, tokens, cost and time do not count as differences in behavior. */
 export function sideBySide(a: Golden, b: Golden): SideBySide {
   const [left, right] = [tellStory(a), tellStory(b)];
-  const calls = callPairs(toolsOf(left), toolsOf(right));
-  const facts = { a: factsOf(left), b: factsOf(right) };
+  const calls = callPairs(listTools(left), listTools(right));
+  const facts = { a: toFacts(left), b: toFacts(right) };
   const { answer: one } = facts.a;
   const { answer: other } = facts.b;
   return {
     ...facts,
     inputDifferences: inputDifferences(a, b),
-    differences: differencesOf(left, right, facts, calls),
+    differences: listDifferences(left, right, facts, calls),
     calls,
     answerOverlap: one === '' || other === '' ? null : selfConsistencyScore(one, other),
   };
@@ -104,7 +104,7 @@ function inputDifferences(a: Golden, b: Golden): string[] {
   return differing;
 }
 
-function factsOf(story: Story): SideFacts {
+function toFacts(story: Story): SideFacts {
   const { outcome, totals } = story;
   const ended = outcome.stopReason ?? (outcome.success === true ? 'completed' : 'failed');
   return {
@@ -127,13 +127,13 @@ function factsOf(story: Story): SideFacts {
 function callPairs(a: readonly ToolStep[], b: readonly ToolStep[]): CallPair[] {
   return align(a, b, ({ name }) => name).map(({ a: one, b: other }) => ({
     tool: (one ?? other)?.name ?? '',
-    verdict: verdictOf(one, other),
+    verdict: decideVerdict(one, other),
     a: one === undefined ? null : callText(one),
     b: other === undefined ? null : callText(other),
   }));
 }
 
-function verdictOf(a: ToolStep | undefined, b: ToolStep | undefined): CallPair['verdict'] {
+function decideVerdict(a: ToolStep | undefined, b: ToolStep | undefined): CallPair['verdict'] {
   if (a === undefined) return 'only_b';
   if (b === undefined) return 'only_a';
   if (argumentsText(a) !== argumentsText(b)) return 'arguments';
@@ -148,7 +148,7 @@ function argumentsText({ arguments: args }: ToolStep): string {
   return canonicalJson(args ?? {});
 }
 
-function differencesOf(
+function listDifferences(
   left: Story,
   right: Story,
   { a, b }: { readonly a: SideFacts; readonly b: SideFacts },
@@ -162,16 +162,16 @@ function differencesOf(
   if (alone > 0) found.push(`${alone} tool call${alone === 1 ? '' : 's'} that only one of them made`);
   if (count('arguments') > 0) found.push(`the arguments of ${count('arguments')} paired calls`);
   if (count('outcome') > 0) found.push(`whether ${count('outcome')} paired calls failed`);
-  const [oneWay, otherWay] = [recoveriesOf(left), recoveriesOf(right)];
+  const [oneWay, otherWay] = [toRecoveries(left), toRecoveries(right)];
   if (oneWay !== otherWay) found.push(`the recoveries: ${oneWay || 'none'}, ${otherWay || 'none'}`);
   if ((a.answer === '') !== (b.answer === '')) found.push('whether there is an answer');
   return found;
 }
 
-function recoveriesOf(story: Story): string {
+function toRecoveries(story: Story): string {
   return story.failures.flatMap(({ recovery }) => (recovery === undefined ? [] : [recovery])).join(', ');
 }
 
-function toolsOf({ steps }: Story): ToolStep[] {
+function listTools({ steps }: Story): ToolStep[] {
   return steps.filter((step) => step.kind === 'tool');
 }

@@ -24,7 +24,7 @@ const TOOLS: Readonly<Record<string, Readonly<Record<string, JsonObject>>>> = {
 };
 
 /** What a use of a tool does, as calls. */
-export function callsOf(tool: AgentTool, cwd: string): readonly ActionCall[] {
+export function listCalls(tool: AgentTool, cwd: string): readonly ActionCall[] {
   switch (tool.kind) {
     case 'shell':
       if (typeof tool.command !== 'string') return [own('shell', 'unreadable', { why: 'it is no text' })];

@@ -1,5 +1,5 @@
 /** The coding agents whose hooks are known: what their events say, what they take for an answer, where they are set up. */
-import { isObject, type JsonObject, objectOf } from '../../json/index.ts';
+import { isObject, type JsonObject, readObject } from '../../json/index.ts';
 
 /** What a tool of an agent does. */
 export type AgentTool =
@@ -116,16 +116,16 @@ function claudeTool({ tool_name: name, tool_input: input }: JsonObject): AgentTo
   const tool = typeof name === 'string' ? name : '';
   const [, server, called] = /^mcp__([^_](?:(?!__).)*)__(.+)$/s.exec(tool) ?? [];
   if (server !== undefined && called !== undefined)
-    return { kind: 'mcp', server, tool: called, args: objectOf(input) };
-  return ownTool(CLAUDE_TOOLS, tool, objectOf(input));
+    return { kind: 'mcp', server, tool: called, args: readObject(input) };
+  return ownTool(CLAUDE_TOOLS, tool, readObject(input));
 }
 
 function geminiTool({ tool_name: name, tool_input: input, mcp_context: mcp }: JsonObject): AgentTool {
   const tool = typeof name === 'string' ? name : '';
-  const { server_name: server, tool_name: called } = objectOf(mcp);
+  const { server_name: server, tool_name: called } = readObject(mcp);
   if (typeof server === 'string' && typeof called === 'string')
-    return { kind: 'mcp', server, tool: called, args: objectOf(input) };
-  return ownTool(GEMINI_TOOLS, tool, objectOf(input));
+    return { kind: 'mcp', server, tool: called, args: readObject(input) };
+  return ownTool(GEMINI_TOOLS, tool, readObject(input));
 }
 
 function ownTool(tools: Readonly<Record<string, Kind>>, tool: string, args: JsonObject): AgentTool {
@@ -159,12 +159,12 @@ function cursorTool(event: JsonObject): AgentTool {
     // Without a name of its server a tool has that of its address or command.
     server: String(mcp_server_name ?? server ?? event.url ?? command ?? ''),
     tool: String(tool_name),
-    args: argumentsOf(tool_input),
+    args: readArguments(tool_input),
   };
 }
 
-function argumentsOf(input: unknown): JsonObject {
-  if (typeof input !== 'string') return objectOf(input);
+function readArguments(input: unknown): JsonObject {
+  if (typeof input !== 'string') return readObject(input);
   try {
     const read: unknown = JSON.parse(input);
     return isObject(read) ? read : { input };

@@ -7,9 +7,9 @@ import {
   FILE_LIMITS,
   isObject,
   type JsonObject,
-  listOf,
-  objectOf,
   parseStrictJson,
+  readList,
+  readObject,
 } from '../../json/index.ts';
 import {
   AuditLog,
@@ -20,7 +20,7 @@ import {
   type ToolDefinition,
 } from '../../policy/index.ts';
 import { type CommandIo, usageError } from '../command-line/index.ts';
-import { type ActionCall, callsOf } from './agent-calls.ts';
+import { type ActionCall, listCalls } from './agent-calls.ts';
 import type { HookAnswer, HookClient } from './clients.ts';
 
 export interface HookSettings {
@@ -43,7 +43,7 @@ export async function decideEvent(
   const isBefore = client.before.includes(name);
   if (!isBefore && !client.after.includes(name))
     throw usageError(`The event '${name.slice(0, 64)}' is not known`);
-  const calls = callsOf(client.toolOf(event), typeof event.cwd === 'string' ? event.cwd : process.cwd());
+  const calls = listCalls(client.toolOf(event), typeof event.cwd === 'string' ? event.cwd : process.cwd());
   using audit = new AuditLog({
     dir: env.SAFE_TRACE_DIR ?? join(homedir(), '.mcp-observatory/hook'),
     key: env.SAFE_AUDIT_KEY,
@@ -72,7 +72,7 @@ async function decideCalls(
 ): Promise<HookAnswer | undefined> {
   using gate = new PolicyGate({ policy: readHookPolicy(policy, isEnforced) });
   gate.assertReady();
-  for (const [server, tools] of definitionsOf(calls)) await gate.refreshTools(server, tools);
+  for (const [server, tools] of listDefinitions(calls)) await gate.refreshTools(server, tools);
   const session = event.session_id ?? event.conversation_id;
   const sessionId = typeof session === 'string' ? session : undefined;
   let held: Decision | undefined;
@@ -81,22 +81,22 @@ async function decideCalls(
     const stopped = await guardedDecision(call, { gate, audit });
     // In shadow mode what no rule can be about is still refused by the gate.
     if (stopped === undefined || !isEnforced) continue;
-    if (stopped.decision === 'deny') return { decision: 'deny', reason: reasonOf(stopped) };
+    if (stopped.decision === 'deny') return { decision: 'deny', reason: toReason(stopped) };
     held ??= stopped;
   }
   if (held === undefined) return undefined;
-  if (client.asks) return { decision: 'ask', reason: reasonOf(held) };
+  if (client.asks) return { decision: 'ask', reason: toReason(held) };
   return {
     decision: 'deny',
-    reason: `${reasonOf(held)}. Ask the user to do it, or to allow it in the policy`,
+    reason: `${toReason(held)}. Ask the user to do it, or to allow it in the policy`,
   };
 }
 
-function reasonOf({ message, reasonCode }: Decision): string {
+function toReason({ message, reasonCode }: Decision): string {
   return `mcp-observatory: ${message} (${reasonCode})`;
 }
 
-function definitionsOf(calls: readonly ActionCall[]): ReadonlyMap<string, readonly ToolDefinition[]> {
+function listDefinitions(calls: readonly ActionCall[]): ReadonlyMap<string, readonly ToolDefinition[]> {
   const servers = new Map<string, Map<string, ToolDefinition>>();
   for (const { server, definition } of calls) {
     const tools = servers.get(server) ?? new Map<string, ToolDefinition>();
@@ -118,9 +118,9 @@ function readHookPolicy(path: string, isEnforced: boolean): object {
   const policy = parseStrictJson(readFileSync(path), FILE_LIMITS);
   if (!isObject(policy)) throw usageError(`The policy file '${path}' is not a JSON object`);
   if (typeof policy.version !== 'number') return policy;
-  const rules = listOf(policy.rules);
+  const rules = readList(policy.rules);
   const isRuled = rules.some((rule) => {
-    const { server, tool } = objectOf(rule);
+    const { server, tool } = readObject(rule);
     return server === 'shell' && [tool].flat().includes('unreadable');
   });
   const mode = isEnforced ? policy.mode : 'shadow';
@@ -133,7 +133,7 @@ function readHookPolicy(path: string, isEnforced: boolean): object {
 
 function isFailed(event: JsonObject): boolean {
   const { tool_response: response, exit_code: code } = event;
-  const { is_error, isError, error, success } = objectOf(response);
+  const { is_error, isError, error, success } = readObject(response);
   return (
     is_error === true ||
     isError === true ||

@@ -11,7 +11,7 @@ import {
   readFlags,
   usageError,
 } from '../command-line/index.ts';
-import { POLICY_FLAGS, policyPathOf } from '../policy-options/index.ts';
+import { findPolicyPath, POLICY_FLAGS } from '../policy-options/index.ts';
 import { printableLine } from '../terminal/index.ts';
 import { CLIENTS, type HookClient } from './clients.ts';
 import { decideEvent } from './decide-event.ts';
@@ -70,8 +70,8 @@ async function runHook(args: readonly string[], io: CommandIo): Promise<number> 
   const isEnforced = args.includes('--enforce');
   try {
     const { values, positionals } = readFlags(args, { ...POLICY_FLAGS, enforce: { type: 'boolean' } }, true);
-    const client = clientOf(positionals);
-    const policy = policyPathOf(values, io.env);
+    const client = toClient(positionals);
+    const policy = findPolicyPath(values, io.env);
     const answer = await decideEvent(await readEvent(io), { client, policy, isEnforced, env: io.env });
     if (answer !== undefined) print(io, client.answer(answer, answer.event));
     return EXIT_OK;
@@ -81,7 +81,7 @@ async function runHook(args: readonly string[], io: CommandIo): Promise<number> 
   }
 }
 
-function clientOf(positionals: readonly string[]): HookClient {
+function toClient(positionals: readonly string[]): HookClient {
   const [name = '', more] = positionals;
   const client = Object.hasOwn(CLIENTS, name) ? CLIENTS[name] : undefined;
   if (client === undefined || more !== undefined)
@@ -106,10 +106,10 @@ const SETTINGS_FLAGS = { settings: { type: 'string' }, 'dry-run': { type: 'boole
 async function runInstall(args: readonly string[], io: CommandIo): Promise<number> {
   const flags = { ...POLICY_FLAGS, ...SETTINGS_FLAGS, enforce: { type: 'boolean' } } as const;
   const { values, positionals } = readFlags(args, flags, true);
-  const client = clientOf(positionals);
-  const path = settingsOf(client, values.settings);
-  const policy = resolve(policyPathOf(values, io.env));
-  const text = withHooks(path, client, commandOf(positionals[0] ?? '', policy, values.enforce === true));
+  const client = toClient(positionals);
+  const path = toSettings(client, values.settings);
+  const policy = resolve(findPolicyPath(values, io.env));
+  const text = withHooks(path, client, toCommand(positionals[0] ?? '', policy, values.enforce === true));
   if (values['dry-run'] === true) {
     io.stdout.writeLine(`${path} would be:`);
     io.stdout.write(text.replace(/^/gm, '  '));
@@ -124,19 +124,19 @@ async function runInstall(args: readonly string[], io: CommandIo): Promise<numbe
 
 async function runUninstall(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = readFlags(args, SETTINGS_FLAGS, true);
-  const path = settingsOf(clientOf(positionals), values.settings);
+  const path = toSettings(toClient(positionals), values.settings);
   const isDry = values['dry-run'] === true;
   const done = uninstallHooks(path, isDry) ?? `${path} has no hooks of ours`;
   io.stdout.writeLine(isDry ? `Not done: ${done}` : done);
   return EXIT_OK;
 }
 
-function settingsOf(client: HookClient, given: string | undefined): string {
+function toSettings(client: HookClient, given: string | undefined): string {
   return given === undefined ? join(homedir(), client.settings) : resolve(given);
 }
 
 /** A hook that cannot start would let the tool through, so that its failure is the code that denies. */
-function commandOf(client: string, policy: string, isEnforced: boolean): string {
+function toCommand(client: string, policy: string, isEnforced: boolean): string {
   const program = [process.execPath, process.argv[1] ?? ''].map(quote).join(' ');
   const command = `${program} hook ${client} --policy ${quote(policy)}`;
   return isEnforced ? `${command} --enforce || exit ${EXIT_DENIED}` : command;

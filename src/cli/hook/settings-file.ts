@@ -5,9 +5,9 @@ import {
   FILE_LIMITS,
   isObject,
   type JsonObject,
-  listOf,
-  objectOf,
   parseStrictJson,
+  readList,
+  readObject,
 } from '../../json/index.ts';
 import { usageError } from '../command-line/index.ts';
 import type { HookClient } from './clients.ts';
@@ -23,15 +23,18 @@ interface Backup {
   readonly after: string;
 }
 
-const backupOf = (path: string): string => `${path}.before-mcp-observatory`;
+const toBackup = (path: string): string => `${path}.before-mcp-observatory`;
 
 /** The settings with the hooks, as text. @throws ObservatoryError `INVALID_OPTION` for settings that are no plain JSON */
 export function withHooks(path: string, client: HookClient, command: string): string {
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
   const settings = readSettings(path, text);
-  const hooks = { ...objectOf(settings.hooks) };
+  const hooks = { ...readObject(settings.hooks) };
   for (const event of [...client.before, ...client.after])
-    hooks[event] = [...listOf(hooks[event]).filter((entry) => !isOurs(entry)), client.entry(command, event)];
+    hooks[event] = [
+      ...readList(hooks[event]).filter((entry) => !isOurs(entry)),
+      client.entry(command, event),
+    ];
   const version = client.settings.startsWith('.cursor') ? { version: settings.version ?? 1 } : {};
   return formatLike(text, { ...version, ...settings, hooks });
 }
@@ -39,16 +42,16 @@ export function withHooks(path: string, client: HookClient, command: string): st
 /** The settings without our hooks; undefined where they are those that were there before. */
 function withoutHooks(path: string, text: string): string {
   const settings = readSettings(path, text);
-  const hooks = Object.entries(objectOf(settings.hooks)).flatMap(([event, entries]) => {
-    const others = listOf(entries).filter((entry) => !isOurs(entry));
-    return others.length === 0 && listOf(entries).length > 0 ? [] : [[event, others] as const];
+  const hooks = Object.entries(readObject(settings.hooks)).flatMap(([event, entries]) => {
+    const others = readList(entries).filter((entry) => !isOurs(entry));
+    return others.length === 0 && readList(entries).length > 0 ? [] : [[event, others] as const];
   });
   return formatLike(text, { ...settings, hooks: Object.fromEntries(hooks) });
 }
 
 function isOurs(entry: unknown): boolean {
-  const { command, hooks } = objectOf(entry);
-  return [command, ...listOf(hooks).map((hook) => objectOf(hook).command)].some(
+  const { command, hooks } = readObject(entry);
+  return [command, ...readList(hooks).map((hook) => readObject(hook).command)].some(
     (given) => typeof given === 'string' && MARK.test(given),
   );
 }
@@ -79,7 +82,7 @@ export function installHooks(path: string, text: string): void {
   const original = isOfOurs ? known.before : (before?.toString('base64') ?? null);
   const backup: Backup = { before: original, after: Buffer.from(text).toString('base64') };
   mkdirSync(dirname(path), { recursive: true });
-  replaceFile(backupOf(path), JSON.stringify(backup), 0o600);
+  replaceFile(toBackup(path), JSON.stringify(backup), 0o600);
   replaceFile(path, text, before === undefined ? 0o600 : statSync(path).mode & 0o777);
 }
 
@@ -98,7 +101,7 @@ export function uninstallHooks(path: string, isDry: boolean): string | undefined
   if (!isDry) {
     if (text === undefined) rmSync(path);
     else replaceFile(path, text, statSync(path).mode & 0o777);
-    rmSync(backupOf(path), { force: true });
+    rmSync(toBackup(path), { force: true });
   }
   if (text === undefined) return `${path} is removed: it was not there before`;
   return isAsWritten
@@ -108,7 +111,7 @@ export function uninstallHooks(path: string, isDry: boolean): string | undefined
 
 function readBackup(path: string): Backup | undefined {
   try {
-    const backup: unknown = JSON.parse(readFileSync(backupOf(path), 'utf8'));
+    const backup: unknown = JSON.parse(readFileSync(toBackup(path), 'utf8'));
     return isObject(backup) && typeof backup.after === 'string' ? (backup as unknown as Backup) : undefined;
   } catch {
     return undefined;

@@ -17,32 +17,32 @@ export const POLICY_FLAGS_HELP = `  --policy FILE          policy or allowlist: 
                          server lists first is trusted until the command ends`;
 
 /** The policy file that a flag or the environment names. @throws ObservatoryError `INVALID_OPTION` for both flags */
-function policyOf({ policy, allowlist }: PolicyFlagValues, env: CommandIo['env']): string | undefined {
+function findPolicy({ policy, allowlist }: PolicyFlagValues, env: CommandIo['env']): string | undefined {
   if (policy !== undefined && allowlist !== undefined)
     throw usageError('--allowlist is another name of --policy: give one of them');
   return policy ?? allowlist ?? (env.SAFE_ALLOWLIST_PATH || undefined);
 }
 
 /** The pin file that the flag or the environment names. */
-export function pinsPathOf({ pins }: PolicyFlagValues, env: CommandIo['env']): string | undefined {
+export function findPinsPath({ pins }: PolicyFlagValues, env: CommandIo['env']): string | undefined {
   return pins ?? (env.SAFE_PINS_PATH || undefined);
 }
 
 /** The policy file of a command that always has one: `config/allowlist.json` where nothing names another. */
-export function policyPathOf(values: PolicyFlagValues, env: CommandIo['env']): string {
-  return policyPath(policyOf(values, env), {});
+export function findPolicyPath(values: PolicyFlagValues, env: CommandIo['env']): string {
+  return policyPath(findPolicy(values, env), {});
 }
 
 /** The gate of a command that always has one. */
 export function openGate(values: PolicyFlagValues, env: CommandIo['env'], tools?: ToolsByServer): PolicyGate {
-  const policy = policyPathOf(values, env);
-  const path = pinsPathOf(values, env);
+  const policy = findPolicyPath(values, env);
+  const path = findPinsPath(values, env);
   return new PolicyGate({ policy, tools, pins: path === undefined ? undefined : PinStore.fromFile(path) });
 }
 
 /** The gate of a command that works without one too; undefined when nothing names a policy. */
 export function openGateIfGiven(values: PolicyFlagValues, env: CommandIo['env']): PolicyGate | undefined {
-  if (policyOf(values, env) === undefined) {
+  if (findPolicy(values, env) === undefined) {
     if (values.pins !== undefined) throw usageError('--pins needs --policy FILE');
     return undefined;
   }

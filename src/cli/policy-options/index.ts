@@ -1,11 +1,11 @@
 export {
+  findPinsPath,
+  findPolicyPath,
   openAuditLog,
   openGate,
   openGateIfGiven,
   POLICY_FLAGS,
   POLICY_FLAGS_HELP,
-  pinsPathOf,
-  policyPathOf,
   tellBarred,
 } from './flags.ts';
-export { readToolsFile, readToolsOf, TOOLS_FLAGS } from './tools.ts';
+export { listReadTools, readToolsFile, TOOLS_FLAGS } from './tools.ts';

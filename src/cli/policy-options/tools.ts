@@ -9,7 +9,7 @@ export const TOOLS_FLAGS = { tools: { type: 'string' }, servers: { type: 'string
 type ToolsFlagValues = { readonly [F in keyof typeof TOOLS_FLAGS]?: string | undefined };
 
 /** The tools that the flags name; undefined when they name none. */
-export async function readToolsOf(
+export async function listReadTools(
   { tools, servers }: ToolsFlagValues,
   env: CommandIo['env'],
 ): Promise<ToolsByServer | undefined> {

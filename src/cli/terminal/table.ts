@@ -12,7 +12,7 @@ export function formatTable<R>(columns: readonly TableColumn<R>[], rows: readonl
   const cells = rows.map((row) => columns.map((column) => printableLine(column.value(row))));
   const titles = columns.map(({ title }) => printableLine(title));
   const widths = titles.map((title, i) =>
-    cells.reduce((most, row) => Math.max(most, lengthOf(row[i] ?? '')), lengthOf(title)),
+    cells.reduce((most, row) => Math.max(most, measureLength(row[i] ?? '')), measureLength(title)),
   );
   const line = (values: readonly string[]) =>
     values
@@ -25,10 +25,10 @@ export function formatTable<R>(columns: readonly TableColumn<R>[], rows: readonl
 }
 
 function pad(text: string, width: number, align: 'left' | 'right'): string {
-  const filler = ' '.repeat(Math.max(0, width - lengthOf(text)));
+  const filler = ' '.repeat(Math.max(0, width - measureLength(text)));
   return align === 'right' ? filler + text : text + filler;
 }
 
-function lengthOf(text: string): number {
+function measureLength(text: string): number {
   return [...text].length;
 }

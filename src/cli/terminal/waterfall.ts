@@ -21,10 +21,10 @@ export function formatWaterfall(rows: readonly WaterfallRow[], paint: Paint): st
     siblings.push(row);
     children.set(parent, siblings);
   }
-  for (const siblings of children.values()) siblings.sort((a, b) => startOf(a) - startOf(b));
+  for (const siblings of children.values()) siblings.sort((a, b) => toStart(a) - toStart(b));
 
-  const from = Math.min(...rows.map(startOf));
-  const to = Math.max(...rows.map(endOf));
+  const from = Math.min(...rows.map(toStart));
+  const to = Math.max(...rows.map(findEnd));
   const lines: { label: string; row: WaterfallRow }[] = [];
   // An explicit stack, because a trace may be deeper than the call stack.
   const stack = (children.get(null) ?? []).map((row) => ({ row, lead: '', tail: '' })).reverse();
@@ -47,19 +47,19 @@ export function formatWaterfall(rows: readonly WaterfallRow[], paint: Paint): st
 
 function formatLine(label: string, row: WaterfallRow, from: number, to: number, paint: Paint): string {
   const scale = BAR_WIDTH / Math.max(1, to - from);
-  const begin = Math.min(BAR_WIDTH - 1, Math.floor((startOf(row) - from) * scale));
-  const length = Math.max(1, Math.min(BAR_WIDTH - begin, Math.round((endOf(row) - startOf(row)) * scale)));
+  const begin = Math.min(BAR_WIDTH - 1, Math.floor((toStart(row) - from) * scale));
+  const length = Math.max(1, Math.min(BAR_WIDTH - begin, Math.round((findEnd(row) - toStart(row)) * scale)));
   const bar = `${' '.repeat(begin)}${'█'.repeat(length)}`.padEnd(BAR_WIDTH);
   const isFailed = row.status === 'failed';
   const mark = row.status === 'ok' ? '' : paint(isFailed ? 'red' : 'yellow', row.status);
-  const duration = `${(endOf(row) - startOf(row)).toFixed(0)} ms`.padStart(8);
+  const duration = `${(findEnd(row) - toStart(row)).toFixed(0)} ms`.padStart(8);
   return `${label}  ${paint(isFailed ? 'red' : 'cyan', bar)} ${duration}  ${mark}`.trimEnd();
 }
 
-function startOf(row: WaterfallRow): number {
+function toStart(row: WaterfallRow): number {
   return Date.parse(row.start_time);
 }
 
-function endOf(row: WaterfallRow): number {
+function findEnd(row: WaterfallRow): number {
   return Date.parse(row.end_time);
 }

@@ -32,13 +32,13 @@ export const claudeCode: AgentDialect = {
   },
 };
 
-function runOf(event: AgentEvent): readonly string[] {
+function readRun(event: AgentEvent): readonly string[] {
   return [event.text('session.id') ?? '', event.text('prompt.id') ?? ''];
 }
 
 /** The run of a model call. Versions that name the source of a query also name its prompt, if it has one. */
 function runOfQuery(event: AgentEvent): readonly string[] {
-  return isForItself(event) ? [...runOf(event), requestId(event) ?? event.fingerprint] : runOf(event);
+  return isForItself(event) ? [...readRun(event), requestId(event) ?? event.fingerprint] : readRun(event);
 }
 
 function isForItself(event: AgentEvent): boolean {
@@ -48,7 +48,7 @@ function isForItself(event: AgentEvent): boolean {
 function userPrompt(event: AgentEvent): AgentCall {
   return {
     kind: 'prompt',
-    run: runOf(event),
+    run: readRun(event),
     isRoot: event.text('prompt.id') !== undefined,
     key: event.text('message.uuid', 'prompt.id'),
     name: 'invoke_agent claude-code',
@@ -155,7 +155,7 @@ function toolDecision(event: AgentEvent): AgentCall | undefined {
 
 function toolCall(event: AgentEvent, use: AgentSpan | undefined): AgentCall | undefined {
   if (use === undefined) return undefined;
-  return { kind: 'tool', run: runOf(event), key: event.text('tool_use_id'), ...use };
+  return { kind: 'tool', run: readRun(event), key: event.text('tool_use_id'), ...use };
 }
 
 function toolUse(told: AgentAttributes): AgentSpan | undefined {

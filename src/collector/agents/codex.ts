@@ -22,14 +22,14 @@ export const codex: AgentDialect = {
 
 const OPENAI_MODEL = /^(?:gpt-|o\d|codex|computer-use)/u;
 
-function runOf(event: AgentEvent): readonly string[] {
+function readRun(event: AgentEvent): readonly string[] {
   return [event.text('conversation.id') ?? '', ''];
 }
 
 function conversationStarts(event: AgentEvent): AgentCall {
   return {
     kind: 'prompt',
-    run: runOf(event),
+    run: readRun(event),
     isRoot: true,
     key: 'start',
     name: 'invoke_agent codex',
@@ -40,7 +40,7 @@ function conversationStarts(event: AgentEvent): AgentCall {
 function userPrompt(event: AgentEvent): AgentCall {
   return {
     kind: 'prompt',
-    run: runOf(event),
+    run: readRun(event),
     key: event.fingerprint,
     name: 'invoke_agent codex',
     attributes: promptContent(event.content('prompt')),
@@ -68,7 +68,7 @@ function modelCall(event: AgentEvent, failure: AgentCall['failure']): AgentCall 
   const model = event.text('model', 'slug');
   return {
     kind: 'model',
-    run: runOf(event),
+    run: readRun(event),
     key: undefined,
     name: `chat ${model ?? ''}`.trim(),
     attributes: modelAttributes({
@@ -93,7 +93,7 @@ function toolResult(event: AgentEvent): AgentCall | undefined {
   const isFailed = event.flag('success') === false;
   return {
     kind: 'tool',
-    run: runOf(event),
+    run: readRun(event),
     key: callId,
     name: `execute_tool ${tool}`,
     attributes: toolAttributes({

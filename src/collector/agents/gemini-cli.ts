@@ -26,14 +26,14 @@ export const geminiCli: AgentDialect = {
   repeatingScope: 'gemini-cli',
 };
 
-function runOf(event: AgentEvent): readonly string[] {
+function readRun(event: AgentEvent): readonly string[] {
   return [event.text('session.id') ?? '', event.text('prompt_id') ?? ''];
 }
 
 function userPrompt(event: AgentEvent): AgentCall {
   return {
     kind: 'prompt',
-    run: runOf(event),
+    run: readRun(event),
     isRoot: event.text('prompt_id') !== undefined,
     key: event.text('prompt_id'),
     name: 'invoke_agent gemini-cli',
@@ -67,7 +67,7 @@ function modelCall(
   const provider = isVertex ? 'gcp.vertex_ai' : 'gcp.gemini';
   return {
     kind: 'model',
-    run: runOf(event),
+    run: readRun(event),
     key: undefined,
     name: `chat ${model ?? ''}`.trim(),
     attributes: modelAttributes({ provider, model, ...usage }),
@@ -82,7 +82,7 @@ function toolCall(event: AgentEvent): AgentCall | undefined {
   const isFailed = event.flag('success') === false;
   return {
     kind: 'tool',
-    run: runOf(event),
+    run: readRun(event),
     key: undefined,
     name: `execute_tool ${tool}`,
     attributes: toolAttributes({

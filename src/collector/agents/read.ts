@@ -61,7 +61,7 @@ export async function readAgentEvents(logs: readonly ReceivedLog[]): Promise<Age
     if (one !== undefined) found.push(one);
   }
   const answers = new Map(
-    found.filter(({ call }) => call.kind === 'answer').map((one) => [callOf(one), one.call] as const),
+    found.filter(({ call }) => call.kind === 'answer').map((one) => [toCall(one), one.call] as const),
   );
   const answered = new Set<string>();
   const spans: ReceivedSpan[] = [];
@@ -69,20 +69,20 @@ export async function readAgentEvents(logs: readonly ReceivedLog[]): Promise<Age
     if (i % EVENTS_AT_ONCE === 0) await turn();
     if (one.call.kind === 'answer') continue;
     const answer =
-      one.call.kind === 'model' && one.call.key !== undefined ? answers.get(callOf(one)) : undefined;
-    if (answer !== undefined) answered.add(callOf(one));
-    spans.push(spanOf(one, answer?.attributes));
+      one.call.kind === 'model' && one.call.key !== undefined ? answers.get(toCall(one)) : undefined;
+    if (answer !== undefined) answered.add(toCall(one));
+    spans.push(toSpan(one, answer?.attributes));
   }
   // An answer whose call came in another request is a row of its own, without tokens.
   for (const one of found) {
-    if (one.call.kind === 'answer' && !answered.has(callOf(one))) spans.push(spanOf(one, undefined));
+    if (one.call.kind === 'answer' && !answered.has(toCall(one))) spans.push(toSpan(one, undefined));
   }
   return { spans, ignored: logs.length - found.length };
 }
 
 function readEvent(log: ReceivedLog): Found | undefined {
   const event = new AgentEvent(log);
-  for (const name of namesOf(event)) {
+  for (const name of readNames(event)) {
     const reader = READERS.get(name);
     if (reader === undefined) continue;
     const [dialect, read] = reader;
@@ -94,7 +94,7 @@ function readEvent(log: ReceivedLog): Found | undefined {
 }
 
 /** The name is in the attribute `event.name`, the field or the body; Claude Code leaves its prefix out of the first. */
-function namesOf(event: AgentEvent): string[] {
+function readNames(event: AgentEvent): string[] {
   const { body, eventName } = event.log;
   const attribute = event.text('event.name');
   const names = [attribute, eventName, typeof body === 'string' ? body : undefined];
@@ -103,7 +103,7 @@ function namesOf(event: AgentEvent): string[] {
   return names.filter((name) => name !== undefined);
 }
 
-function callOf({ dialect, call: { run, key } }: Found): string {
+function toCall({ dialect, call: { run, key } }: Found): string {
   return JSON.stringify([dialect.agent, ...run, key]);
 }
 
@@ -131,7 +131,7 @@ function translate(
     ...span,
     name,
     status:
-      failure === undefined || span.status.code === SpanStatusCode.ERROR ? span.status : statusOf(failure),
+      failure === undefined || span.status.code === SpanStatusCode.ERROR ? span.status : toStatus(failure),
     attributes: known({
       ...span.attributes,
       ...attributes,
@@ -164,14 +164,14 @@ function known(attributes: Record<string, unknown>): ReceivedSpan['attributes'] 
 
 const SCOPE = { name: 'mcp-observatory/agent-events' };
 
-function spanOf({ dialect, event, call }: Found, more: AgentCall['attributes'] = {}): ReceivedSpan {
+function toSpan({ dialect, event, call }: Found, more: AgentCall['attributes'] = {}): ReceivedSpan {
   const { agent } = dialect;
-  const traceId = idOf(16, agent, ...call.run);
-  const rootId = idOf(8, agent, ...call.run, 'run');
+  const traceId = toId(16, agent, ...call.run);
+  const rootId = toId(8, agent, ...call.run, 'run');
   const isRoot = call.isRoot === true;
   const spanId = isRoot
     ? rootId
-    : idOf(8, agent, ...call.run, call.kind, call.key ?? event.fingerprint, call.failure?.type ?? '');
+    : toId(8, agent, ...call.run, call.kind, call.key ?? event.fingerprint, call.failure?.type ?? '');
   const endTime = event.time;
   const startTime = before(endTime, event.durationMs);
   const context = { traceId, spanId, traceFlags: TraceFlags.SAMPLED };
@@ -193,7 +193,7 @@ function spanOf({ dialect, event, call }: Found, more: AgentCall['attributes'] =
     endTime,
     duration: [Math.floor(event.durationMs / 1000), Math.floor((event.durationMs % 1000) * 1e6)],
     ended: true,
-    status: statusOf(call.failure),
+    status: toStatus(call.failure),
     attributes,
     events: [],
     links: [],
@@ -207,14 +207,14 @@ function spanOf({ dialect, event, call }: Found, more: AgentCall['attributes'] =
   };
 }
 
-function statusOf(failure: AgentCall['failure']): ReceivedSpan['status'] {
+function toStatus(failure: AgentCall['failure']): ReceivedSpan['status'] {
   if (failure === undefined) return { code: SpanStatusCode.UNSET };
   const { message } = failure;
   return { code: SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) };
 }
 
 /** Hex digits of this many bytes, from the digest of the parts. */
-function idOf(bytes: number, ...parts: readonly string[]): string {
+function toId(bytes: number, ...parts: readonly string[]): string {
   return createHash('sha256')
     .update(JSON.stringify(parts))
     .digest('hex')

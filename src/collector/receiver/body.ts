@@ -160,7 +160,7 @@ export const ENCODINGS: readonly string[] = [...UNPACKERS.keys()];
  * The encoding that a header names; undefined for a body that is not packed.
  * @throws Rejection `unsupported_encoding`.
  */
-export function packingOf(header: string, value: string | undefined): string | undefined {
+export function findPacking(header: string, value: string | undefined): string | undefined {
   const name = value?.trim().toLowerCase() || 'identity';
   if (name === 'identity') return undefined;
   if (UNPACKERS.has(name)) return name;

@@ -21,8 +21,8 @@ interface Headers {
  * @throws Rejection `foreign_page`
  */
 export function refuseForeignPages({ host = '', origin }: Headers, listensAt?: string): void {
-  const asked = urlOf(`http://${host}`);
-  if (origin !== undefined && (asked === undefined || urlOf(origin)?.host !== asked.host)) {
+  const asked = findUrl(`http://${host}`);
+  if (origin !== undefined && (asked === undefined || findUrl(origin)?.host !== asked.host)) {
     throw new Rejection('foreign_page', 'Requests from pages of other sites are refused');
   }
   if (host === '' || listensAt === undefined || !isLoopback(listensAt)) return;
@@ -65,6 +65,6 @@ export function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
-function urlOf(address: string): URL | undefined {
+function findUrl(address: string): URL | undefined {
   return URL.canParse(address) ? new URL(address) : undefined;
 }

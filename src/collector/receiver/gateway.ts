@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import type { RequestAdmission } from './admission.ts';
 import type { BearerCheck } from './bearer.ts';
 import type { Intake } from './intake.ts';
-import { Rejection, rejectionOf } from './rejection.ts';
+import { Rejection, toRejection } from './rejection.ts';
 
 /** The answer to a request, for the metrics. */
 export interface Answered {
@@ -40,7 +40,7 @@ export async function answer(
   try {
     await work();
   } catch (error) {
-    const rejection = rejectionOf(error);
+    const rejection = toRejection(error);
     outcome = rejection.reason;
     reject(rejection);
   }

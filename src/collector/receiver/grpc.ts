@@ -7,7 +7,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import { connectionKey, PortConnections } from '../../base/index.ts';
-import { packingOf, readBody, unpack } from './body.ts';
+import { findPacking, readBody, unpack } from './body.ts';
 import { refuseForeignPages } from './foreign-page.ts';
 import { answer, type Gateway, refuseWhileDraining, untilClosed } from './gateway.ts';
 import { lengthIn, messageIn, PREFIX_BYTES, sendMessage, sendNotGrpc, sendRejection } from './grpc-stream.ts';
@@ -106,7 +106,7 @@ async function take(
   }
   gateway.bearer.check(headers.authorization);
   refuseWhileDraining(gateway);
-  const packing = packingOf('grpc-encoding', headers['grpc-encoding'] as string | undefined);
+  const packing = findPacking('grpc-encoding', headers['grpc-encoding'] as string | undefined);
   using ticket = gateway.admission.enter();
   const limits = { maxBytes: gateway.maxBodyBytes + PREFIX_BYTES, lengthIn };
   const message = messageIn(await readBody(stream, limits, ticket));

@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { PortConnections } from '../../base/index.ts';
-import { ENCODINGS, packingOf, readBody, unpack } from './body.ts';
+import { ENCODINGS, findPacking, readBody, unpack } from './body.ts';
 import { allowOrigin, isPreflight, refuseForeignPages } from './foreign-page.ts';
 import { answer, type Gateway, refuseWhileDraining, untilClosed } from './gateway.ts';
 import { answerHealth, type Health } from './health.ts';
@@ -48,14 +48,14 @@ export async function startHttp(
 ): Promise<RunningReceiver> {
   const { origins } = gateway;
   return run(address, tls, (request, response) => {
-    const path = pathOf(request);
+    const path = toPath(request);
     const isAllowed = allowOrigin(origins, request.headers, response);
     if (isAllowed && isPreflight(request)) {
       response.writeHead(204).end();
       return;
     }
     if (isRead(request) && answerHealth(path, health, response)) return;
-    const encoding = encodingOf(request);
+    const encoding = findEncoding(request);
     answer(
       gateway,
       'http',
@@ -72,7 +72,7 @@ export async function startHttp(
 /** Starts the health endpoints alone, for probes without a certificate or access to the other port. */
 export async function startHealth(address: Address, health: () => Health): Promise<RunningReceiver> {
   return run(address, undefined, (request, response) => {
-    if (isRead(request) && answerHealth(pathOf(request), health, response)) return;
+    if (isRead(request) && answerHealth(toPath(request), health, response)) return;
     response.writeHead(404).end();
   });
 }
@@ -130,7 +130,7 @@ async function take(
   if (encoding === undefined) {
     throw new Rejection('unsupported_type', `Expected content-type ${TYPES.protobuf} or ${TYPES.json}`);
   }
-  const packing = packingOf('content-encoding', request.headers['content-encoding']);
+  const packing = findPacking('content-encoding', request.headers['content-encoding']);
   using ticket = gateway.admission.enter();
   const announced = request.headers['content-length'];
   const length = announced === undefined ? undefined : Number(announced);
@@ -175,7 +175,7 @@ function sendAndClose(response: ServerResponse, status: number, type: string, bo
   setTimeout(() => socket?.destroy(), LINGER_MS).unref();
 }
 
-function encodingOf(request: IncomingMessage): OtlpEncoding | undefined {
+function findEncoding(request: IncomingMessage): OtlpEncoding | undefined {
   const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   if (type === TYPES.protobuf) return 'protobuf';
   return type === TYPES.json ? 'json' : undefined;
@@ -185,6 +185,6 @@ function isRead({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-function pathOf({ url = '' }: IncomingMessage): string {
+function toPath({ url = '' }: IncomingMessage): string {
   return url.split('?', 1)[0] ?? '';
 }

@@ -37,7 +37,7 @@ export class Rejection extends Error {
 }
 
 /** Maps an error to a rejection. Unexpected errors become internal errors without details. */
-export function rejectionOf(error: unknown): Rejection {
+export function toRejection(error: unknown): Rejection {
   if (error instanceof Rejection) return error;
   const frames =
     error instanceof Error ? error.stack?.split('\n').filter((line) => /^\s+at /.test(line)) : [];

@@ -1,4 +1,4 @@
-import { verbStemOf } from '../language/index.ts';
+import { toVerbStem } from '../language/index.ts';
 import { ABSENCES, ACTS, LOOKUPS, Phrases, PLAIN_ACTS, SAYING, TALK } from '../phrases/index.ts';
 import { idsIn } from '../trace/index.ts';
 import { admitsFailure } from './admissions.ts';
@@ -64,7 +64,7 @@ const MAX_LIST = 8;
 const MAX_CLAIMS = 64;
 
 /** What the statements claim, all that is no question, plan, request or label. */
-export function actClaimsOf(statements: readonly Sentence[]): readonly ActClaim[] {
+export function listActClaims(statements: readonly Sentence[]): readonly ActClaim[] {
   let left = MAX_CLAIMS;
   return statements.flatMap((statement, index) => {
     if (statement.kind !== 'claim' || left <= 0 || TALK.has(statement)) return [];
@@ -95,7 +95,7 @@ function actClaimIn(statement: Sentence): Omit<ActClaim, 'ids'> | undefined {
   const base = {
     statement,
     mentioned,
-    stems: new Set(others.map(({ text }) => actStemOf(text))),
+    stems: new Set(others.map(({ text }) => toActStem(text))),
     acts,
     isOwn:
       verbs.some(({ form }) => form === 'own') ||
@@ -137,7 +137,7 @@ const IRREGULAR: Readonly<Record<string, string>> = {
   wrote: 'write',
   written: 'write',
 };
-export const actStemOf = (verb: string): string => verbStemOf(IRREGULAR[verb] ?? verb);
+export const toActStem = (verb: string): string => toVerbStem(IRREGULAR[verb] ?? verb);
 
 const isAct = ({ text, form }: Verb, mentioned: ReadonlySet<string>): boolean => {
   if (ACTS.of(text).length > 0) return text !== 'ordered' || form !== 'state';

@@ -1,10 +1,10 @@
 export { admitsFailure } from './admissions.ts';
-export { type ActClaim, actClaimsOf, actStemOf } from './claims.ts';
+export { type ActClaim, listActClaims, toActStem } from './claims.ts';
 export {
   isAdvice,
   isConditional,
   isPlan,
+  listStatements,
   type Sentence,
   type SentenceKind,
-  statementsOf,
 } from './statements.ts';

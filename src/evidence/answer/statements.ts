@@ -40,7 +40,7 @@ const RULE = /^[\s|:*_=-]*$/;
 const ASKS = /[?？]["'”’)\]*\s]{0,4}$|(?:です|ます|ません|ましょう|でしょう)か[。.]?$/;
 
 /** The sentences of an answer, sorted by what they are. */
-export function statementsOf(answer: string): readonly Sentence[] {
+export function listStatements(answer: string): readonly Sentence[] {
   const head = answer.slice(0, MAX_ANSWER_CHARS);
   const call = head.search(CALL_AS_TEXT);
   const text = call < 0 ? head : head.slice(0, call);
@@ -97,7 +97,7 @@ function addLine(
         start: at,
         end: at + trimmed.length,
         text: read,
-        kind: fixed ?? kindOf(passage, trimmed),
+        kind: fixed ?? toKind(passage, trimmed),
         isItem,
         isInAdvice,
       });
@@ -106,7 +106,7 @@ function addLine(
   }
 }
 
-function kindOf(passage: Passage, text: string): SentenceKind {
+function toKind(passage: Passage, text: string): SentenceKind {
   if (ASKS.test(text.slice(-12))) return 'question';
   if (isRequest(passage)) return 'request';
   if (PLANS.beginsIn(passage)) return 'plan';

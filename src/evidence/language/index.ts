@@ -1,2 +1,2 @@
 export { FUNCTION_WORDS, isNegation, NEGATIONS } from './function-words.ts';
-export { stemOf, verbStemOf } from './stem.ts';
+export { findStem, toVerbStem } from './stem.ts';

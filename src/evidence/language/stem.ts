@@ -3,7 +3,7 @@ const ENDINGS = ['ing', 'ed', 'es', 's', 'ly'];
 const MIN_STEM = 2;
 
 /** The beginning that the forms of an English word share, of one in lower case: `cancel` of "cancelled". */
-export function stemOf(word: string): string {
+export function findStem(word: string): string {
   const stem = /['’]s$/.test(word) ? word.slice(0, -2) : word;
   if (stem.length > 4 && /ie[sd]$/.test(stem)) return `${stem.slice(0, -3)}y`;
   const ending = ENDINGS.find((one) => stem.endsWith(one)) ?? '';
@@ -12,4 +12,4 @@ export function stemOf(word: string): string {
 }
 
 /** The stem of a verb, whose forms differ by an `e`: `paus` of "pause" and "paused". */
-export const verbStemOf = (word: string): string => stemOf(word).replace(/(?<=..)e$/, '');
+export const toVerbStem = (word: string): string => findStem(word).replace(/(?<=..)e$/, '');

@@ -1,9 +1,9 @@
 /** Acts that are claimed and that no call did, or whose calls failed. */
-import { type ActClaim, actStemOf, isPlan, type Sentence } from '../answer/index.ts';
+import { type ActClaim, isPlan, type Sentence, toActStem } from '../answer/index.ts';
 import { ACTS, ALL, ALREADY, LOOKUPS, PLAIN_ACTS, readPassage, TEXT_ACTS } from '../phrases/index.ts';
 import type { ReadStep } from '../trace/index.ts';
 import { numberOfWord } from '../values/index.ts';
-import { callsFor, isNamedIn, isTold, isUnrepaired, writesOf } from './calls.ts';
+import { callsFor, isNamedIn, isTold, isUnrepaired, listWrites } from './calls.ts';
 import { call, example, failure } from './examples.ts';
 import { onStatement, shares } from './finding.ts';
 import type { AnswerReading, Rule } from './types.ts';
@@ -63,7 +63,7 @@ const noCalls: Rule = {
   spares: [example('Cancel order 77.', 'I will cancel order 77 as soon as you confirm.')],
   apply: (reading) => {
     if (reading.steps.length > 0) return [];
-    const asked = new Set(readPassage(reading.prompt.slice(-2048)).words.map(({ text }) => actStemOf(text)));
+    const asked = new Set(readPassage(reading.prompt.slice(-2048)).words.map(({ text }) => toActStem(text)));
     const hasBlock = reading.statements.some(({ kind }) => kind === 'code' || kind === 'quote');
     return reading.claims
       .filter((claim) => {
@@ -85,7 +85,7 @@ const noCalls: Rule = {
 const isWhole = ({ verbs }: ActClaim): boolean => verbs.includes('complet');
 
 /** The claim against each of its calls, if it is one that calls could have done. */
-const actsOf = (reading: AnswerReading): readonly ActClaim[] => {
+const listActs = (reading: AnswerReading): readonly ActClaim[] => {
   const hasBlock = reading.statements.some(({ kind }) => kind === 'code');
   return reading.claims.filter(
     (claim) => claim.kind !== 'lookup' && !isOfReading(claim) && !(hasBlock && isText(claim)),
@@ -104,7 +104,7 @@ const isOfReading = ({ acts, verbs, statement, kind }: ActClaim): boolean =>
   );
 
 /** The calls of a claim that failed, and those that went well. */
-function endsOf(
+function listEnds(
   claim: ActClaim,
   writes: readonly ReadStep[],
 ): { failed: readonly ReadStep[]; done: readonly ReadStep[] } {
@@ -143,10 +143,10 @@ const failedCall: Rule = {
     ),
   ],
   apply: (reading) => {
-    const writes = writesOf(reading);
+    const writes = listWrites(reading);
     if (!writes.some(isUnrepaired)) return [];
-    return actsOf(reading).flatMap((claim) => {
-      const { failed, done } = endsOf(claim, writes);
+    return listActs(reading).flatMap((claim) => {
+      const { failed, done } = listEnds(claim, writes);
       const last = failed.at(-1);
       const isAllBad = writes.every(isUnrepaired) && claim.kind === 'act' && claim.isCompleted;
       const against = last !== undefined && done.length === 0 ? last : isAllBad ? writes.at(-1) : undefined;
@@ -202,7 +202,7 @@ const partFailed: Rule = {
     ),
   ],
   apply: (reading) => {
-    const writes = writesOf(reading);
+    const writes = listWrites(reading);
     const open = writes.filter(
       (step) => (isUnrepaired(step) || step.outcome === 'partial') && !step.isRepaired,
     );
@@ -220,7 +220,7 @@ const partFailed: Rule = {
       const { failed, done } =
         claim === undefined
           ? { failed: open.filter(isUnrepaired), done: writes.filter((one) => !one.isBad) }
-          : endsOf(claim, writes);
+          : listEnds(claim, writes);
       const part = (claim === undefined ? open : callsFor(claim, writes)).find(
         (one) => one.outcome === 'partial' && !one.isRepaired,
       );
@@ -280,11 +280,11 @@ const noSuchCall: Rule = {
   ],
   apply: (reading) => {
     if (reading.steps.length === 0 || reading.steps.some(({ isOpaque }) => isOpaque)) return [];
-    const writes = writesOf(reading);
+    const writes = listWrites(reading);
     const asked = askedActs(reading);
     const { results } = reading.known;
-    const seen = namesOf(writes.length === 0 ? [] : reading.steps.filter(({ isRead }) => isRead));
-    const changed = namesOf(writes);
+    const seen = listNames(writes.length === 0 ? [] : reading.steps.filter(({ isRead }) => isRead));
+    const changed = listNames(writes);
     return reading.claims.flatMap((claim) => {
       if (claim.kind !== 'act' || isOfReading(claim) || isText(claim)) return [];
       if (isTold(reading, undefined, claim) && !claim.isOwn) return [];
@@ -309,7 +309,7 @@ const isSaid = ({ verbs, statement }: ActClaim, results: string): boolean =>
   }) ||
   (statement.isUnspaced && /状态|status|已|済/.test(results));
 
-const namesOf = (steps: readonly ReadStep[]): ReadonlySet<string> =>
+const listNames = (steps: readonly ReadStep[]): ReadonlySet<string> =>
   new Set(steps.flatMap(({ lower }) => lower.split(/[^\w-]+/)));
 /** The claim names things that calls have seen, and none of those that calls have changed. */
 function ofOtherThing(claim: ActClaim, seen: ReadonlySet<string>, changed: ReadonlySet<string>): boolean {

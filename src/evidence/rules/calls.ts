@@ -1,13 +1,13 @@
 /** Which calls a claim is about, and whether the answer owns up to what failed. */
-import { type ActClaim, actStemOf, admitsFailure, type Sentence } from '../answer/index.ts';
-import { verbStemOf } from '../language/index.ts';
+import { type ActClaim, admitsFailure, type Sentence, toActStem } from '../answer/index.ts';
+import { toVerbStem } from '../language/index.ts';
 import { ACTS } from '../phrases/index.ts';
 import { idsIn, type ReadStep } from '../trace/index.ts';
 import { shares } from './finding.ts';
 import type { AnswerReading } from './types.ts';
 
 /** The calls that change something. */
-export const writesOf = ({ steps }: AnswerReading): readonly ReadStep[] =>
+export const listWrites = ({ steps }: AnswerReading): readonly ReadStep[] =>
   steps.filter((step) => !step.isRead && !step.isListing && step.tool !== 'think');
 
 /** The failure of a call that no later one made good. */
@@ -48,7 +48,7 @@ function concerns(admission: Sentence, step: ReadStep | undefined, claim: ActCla
   const acts = ACTS.in(admission);
   const isOther =
     acts.size > 0 && !shares(acts, step.acts) && !(claim !== undefined && shares(acts, claim.acts));
-  if (isOther && step.acts.size > 0 && !admission.words.some(({ text }) => step.stems.has(verbStemOf(text))))
+  if (isOther && step.acts.size > 0 && !admission.words.some(({ text }) => step.stems.has(toVerbStem(text))))
     return false;
   const ids = [...idsIn(admission.lower)].filter((id) => /\d{4}/.test(id));
   return (
@@ -76,7 +76,7 @@ function hasReason({ statements, prompt }: AnswerReading, step: ReadStep): boole
       !given.includes(stem.slice(0, MIN_REASON_WORD)) &&
       !COMMON.has(word) &&
       ACTS.of(word).length === 0 &&
-      !step.stems.has(actStemOf(word)) &&
+      !step.stems.has(toActStem(word)) &&
       answer.includes(stem)
     );
   });

@@ -3,7 +3,7 @@ import { isPlan, type Sentence } from '../answer/index.ts';
 import type { ReadStep } from '../trace/index.ts';
 import { type Known, numberOfWord, walkValues } from '../values/index.ts';
 import { call, example } from './examples.ts';
-import { claimsOf, keyWordOf, on, valuesOf } from './keyed.ts';
+import { listClaims, on, toKeyWord, toValues } from './keyed.ts';
 import type { Rule } from './types.ts';
 
 /** "41 open bugs", "nobody failed", "two of them are free", "3件" */
@@ -52,11 +52,11 @@ const otherCount: Rule = {
     ),
   ],
   apply: (reading) => {
-    const { numbers } = valuesOf(reading.steps);
-    const available = availableOf(reading.steps);
-    const nouns = nounsOf(reading.known);
+    const { numbers } = toValues(reading.steps);
+    const available = listAvailable(reading.steps);
+    const nouns = listNouns(reading.known);
     const many = [...numbers.values()].reduce((sum, values) => sum + values.size, 0);
-    return claimsOf(reading).flatMap((statement) => {
+    return listClaims(reading).flatMap((statement) => {
       if (isPlan(statement)) return [];
       const isOther = [...statement.lower.matchAll(SAID_COUNT)].some(
         ({ 1: number = '', 2: rest = '', index }) => {
@@ -79,8 +79,8 @@ const otherCount: Rule = {
           )
             return false;
           const key =
-            words.find((word) => numbers.get(keyWordOf(word))?.size === 1 && !OF_KEYS.test(word)) ?? '';
-          const [known] = numbers.get(keyWordOf(key)) ?? [];
+            words.find((word) => numbers.get(toKeyWord(word))?.size === 1 && !OF_KEYS.test(word)) ?? '';
+          const [known] = numbers.get(toKeyWord(key)) ?? [];
           if (
             known !== undefined &&
             many <= MAX_VALUES &&
@@ -118,7 +118,7 @@ const isMiscounted = (
   );
 
 /** Of lists or records of things that say whether they are available: how many are, of how many. */
-function availableOf(steps: readonly ReadStep[]): readonly (readonly [some: number, all: number])[] {
+function listAvailable(steps: readonly ReadStep[]): readonly (readonly [some: number, all: number])[] {
   const found: [number, number][] = [];
   for (const step of steps)
     walkValues(step.value, (record) => {
@@ -137,7 +137,7 @@ function availableOf(steps: readonly ReadStep[]): readonly (readonly [some: numb
 }
 
 /** How often nouns are counted in short results: "0 errors". */
-function nounsOf(known: Known): ReadonlyMap<string, ReadonlySet<number>> {
+function listNouns(known: Known): ReadonlyMap<string, ReadonlySet<number>> {
   const nouns = new Map<string, Set<number>>();
   for (const step of known.steps) {
     if (step.text.length > 600) continue;

@@ -88,7 +88,7 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
   for (const { at, figure } of open)
     if (
       known.derives(figure, besides(facts, at, known), true) ||
-      isSumOf(figure, figure.dimension === 'money' ? besides(facts, at, known) : figuresOf(facts))
+      isSum(figure, figure.dimension === 'money' ? besides(facts, at, known) : listFigures(facts))
     )
       facts[at] = { ...(facts[at] as Fact), state: 'derived' };
   return facts;
@@ -112,12 +112,12 @@ const isInGroups = (text: string, { start, end }: Figure, known: Known): boolean
 };
 const MAX_GROUPED = 40;
 
-export const figuresOf = (facts: readonly Fact[]): readonly Figure[] =>
+export const listFigures = (facts: readonly Fact[]): readonly Figure[] =>
   facts.flatMap((fact) => (fact.kind === 'figure' ? [fact.figure] : []));
 
 const MAX_SUMMED = 64;
 /** Whether the figure is the sum of others beside each other in the answer. */
-export function isSumOf({ value, dimension }: Figure, figures: readonly Figure[]): boolean {
+export function isSum({ value, dimension }: Figure, figures: readonly Figure[]): boolean {
   const others = figures
     .flatMap((one) => (one.dimension === dimension && one.value !== value ? [Math.abs(one.value)] : []))
     .slice(0, MAX_SUMMED);

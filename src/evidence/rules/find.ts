@@ -1,4 +1,4 @@
-import { actClaimsOf, statementsOf } from '../answer/index.ts';
+import { listActClaims, listStatements } from '../answer/index.ts';
 import { readSteps, type TraceStep } from '../trace/index.ts';
 import { Known } from '../values/index.ts';
 import { ACT_RULES } from './acts.ts';
@@ -60,14 +60,14 @@ export function checkAnswer(
   { prompt, answer, steps, stepsArePartial }: TraceInput,
   rules: readonly Rule[] = RULES,
 ): TraceReading {
-  const statements = statementsOf(answer);
+  const statements = listStatements(answer);
   const read = readSteps(steps);
   const known = new Known(prompt, read);
   const facts = read.length === 0 ? [] : checkFacts(statements, known);
   const reading: AnswerReading = {
     prompt: known.prompt,
     statements,
-    claims: actClaimsOf(statements),
+    claims: listActClaims(statements),
     steps: read,
     known,
     facts,
@@ -80,11 +80,11 @@ export function checkAnswer(
       if (!isKnown) findings.push({ ...place, kind, rule: rule.name });
     }
   }
-  return { findings, ...countsOf(reading, facts, findings) };
+  return { findings, ...toCounts(reading, facts, findings) };
 }
 
 /** Claims with a fact that can be looked up, and claims of acts. */
-function countsOf(
+function toCounts(
   reading: AnswerReading,
   facts: readonly Fact[],
   findings: readonly TraceFinding[],

@@ -9,12 +9,12 @@ import { stepFor } from './values.ts';
 
 export const on = (reading: AnswerReading, statement: Sentence) =>
   onStatement(statement, stepFor(statement, reading.steps));
-export const claimsOf = (reading: AnswerReading): readonly Sentence[] =>
+export const listClaims = (reading: AnswerReading): readonly Sentence[] =>
   reading.steps.length === 0 || reading.steps.some(({ isOpaque }) => isOpaque)
     ? []
     : reading.statements.filter(({ kind }) => kind === 'claim');
 
-export const keyWordOf = (key: string): string =>
+export const toKeyWord = (key: string): string =>
   key
     .toLowerCase()
     .normalize('NFD')
@@ -32,7 +32,7 @@ interface Values {
 
 const CODE = /^(?=.{0,8}[A-Z])[A-Z]{0,4}-?\d{1,4}[A-Z]?$/;
 /** Flags, numbers and codes of the results, by the words of their keys. */
-export function valuesOf(steps: readonly ReadStep[]): Values {
+export function toValues(steps: readonly ReadStep[]): Values {
   const values: Values = {
     flags: new Map(),
     numbers: new Map(),
@@ -51,7 +51,7 @@ export function valuesOf(steps: readonly ReadStep[]): Values {
       if (Array.isArray(record)) return;
       for (const key of Object.keys(record).slice(0, 100)) {
         const value = (record as Record<string, unknown>)[key];
-        const word = keyWordOf(key);
+        const word = toKeyWord(key);
         if (typeof value === 'boolean') {
           add(values.flags, word, value);
           values.things.set(word, (values.things.get(word) ?? 0) + 1);
@@ -92,9 +92,9 @@ const otherFlag: Rule = {
     ),
   ],
   apply: (reading) => {
-    const { flags, things, lastOf } = valuesOf(reading.steps);
+    const { flags, things, lastOf } = toValues(reading.steps);
     const lastWrite = reading.steps.findLast((step) => !step.isRead)?.index ?? -1;
-    return claimsOf(reading).flatMap((statement) => {
+    return listClaims(reading).flatMap((statement) => {
       if (flags.size === 0 || isConditional(statement) || isPlan(statement)) return [];
       const { words } = statement;
       const isDenied = words.some(({ text }, i) => {
@@ -119,7 +119,7 @@ const otherFlag: Rule = {
 
 const SAID_CODE =
   /(?<!\p{L})(\p{L}{3,20})(?:\s(?:number|no\.|nr\.|code|is|ist|es|est))?\s?[:=#]?\s?["“]?([A-Z]{0,4}-?\d{1,4}[A-Z]?)(?!\s?[\w%°€$]|[.,:/-]\w)/gu;
-const formOf = (code: string): string => code.replace(/\d/g, '0');
+const toForm = (code: string): string => code.replace(/\d/g, '0');
 const otherCode: Rule = {
   name: 'another-code',
   says: 'a code is another one under its key in the result',
@@ -140,17 +140,17 @@ const otherCode: Rule = {
     ),
   ],
   apply: (reading) => {
-    const { codes, numbers } = valuesOf(reading.steps);
+    const { codes, numbers } = toValues(reading.steps);
     const all = new Set([...numbers.values()].flatMap((values) => [...values]));
-    return claimsOf(reading).flatMap((statement) => {
+    return listClaims(reading).flatMap((statement) => {
       const isOther = [...statement.text.matchAll(SAID_CODE)].some(([, word = '', code = '']) => {
-        const key = keyWordOf(word);
+        const key = toKeyWord(word);
         const known = codes.get(key);
         if (known !== undefined)
           return (
             !known.has(code) &&
             !reading.known.knows(code.toLowerCase()) &&
-            [...known].some((one) => formOf(one) === formOf(code))
+            [...known].some((one) => toForm(one) === toForm(code))
           );
         // "track 4" of `{"track": 7, "coach": 4}`: the number of another key.
         const [one] = numbers.get(key) ?? [];
@@ -205,7 +205,7 @@ const otherState: Rule = {
   apply: (reading) => {
     const looks = reading.steps.filter((step) => !step.isListing);
     const result = looks.at(-1)?.text.toLowerCase() ?? '';
-    const statements = claimsOf(reading);
+    const statements = listClaims(reading);
     if (result.length > MAX_STATE_CHARS || looks.length > 2 || statements.length > 6) return [];
     for (const states of STATES) {
       const given = states.filter(

@@ -1,6 +1,6 @@
 /** What is said of results that hold nothing, or of things that failed or did not. */
 import { admitsFailure, isConditional, isPlan, type Sentence } from '../answer/index.ts';
-import { verbStemOf } from '../language/index.ts';
+import { toVerbStem } from '../language/index.ts';
 import {
   ABSENCES,
   ACTS,
@@ -16,7 +16,7 @@ import {
   SUCCESSES,
 } from '../phrases/index.ts';
 import { idsIn, type ReadStep } from '../trace/index.ts';
-import { isTold, writesOf } from './calls.ts';
+import { isTold, listWrites } from './calls.ts';
 import { call, example, failure } from './examples.ts';
 import { onStatement, shares } from './finding.ts';
 import type { Rule } from './types.ts';
@@ -130,7 +130,7 @@ const deniedAct: Rule = {
     ),
   ],
   apply: (reading) => {
-    const writes = writesOf(reading);
+    const writes = listWrites(reading);
     const tried = writes.filter((step) => !(step.isBad && step.isRepaired));
     if (
       tried.length > 0
@@ -169,7 +169,7 @@ const REPAIRED = /\b(?:then|finally|eventually|at last|retried|(?:second|third|n
 const FAILED = new Phrases({ en: 'failed, unable' });
 /** All words of the tool's name are in the statement; of a name in another language, anything that was tried. */
 const isNamed = ({ stems, isRead }: ReadStep, { words, isUnspaced: isCjk }: Sentence): boolean => {
-  const said = new Set(words.map(({ text }) => verbStemOf(text)));
+  const said = new Set(words.map(({ text }) => toVerbStem(text)));
   return isCjk ? !isRead : stems.size > 0 && [...stems].every((stem) => said.has(stem));
 };
 

@@ -2,7 +2,7 @@
 import type { ReadStep } from '../trace/index.ts';
 import { numbersIn, walkValues } from '../values/index.ts';
 import { call, example } from './examples.ts';
-import { figuresOf, isSumOf } from './facts.ts';
+import { isSum, listFigures } from './facts.ts';
 import type { Rule } from './types.ts';
 import { against, perStatement } from './values.ts';
 
@@ -44,7 +44,7 @@ export const otherPayment: Rule = {
           SUPPOSED.test(statement.lower)
         )
           return [];
-        return gives(amounts, fact.figure.value) || isSumOf(fact.figure, figuresOf(reading.facts))
+        return gives(amounts, fact.figure.value) || isSum(fact.figure, listFigures(reading.facts))
           ? []
           : [against(reading, fact)];
       }),

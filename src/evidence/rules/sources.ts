@@ -62,7 +62,7 @@ function datesIn(text: string): readonly number[] {
 
 const MAX_TODAY_CHARS = 600;
 /** The day on which the run was made, by a call that was asked for it, or for nothing. */
-function todayOf({ steps }: AnswerReading): { readonly today: number; readonly index: number } | undefined {
+function findToday({ steps }: AnswerReading): { readonly today: number; readonly index: number } | undefined {
   for (const { argumentsText, toolWords, text, index, isRead, isListing } of steps) {
     const isAsked = toolWords.some((word) => OF_TODAY.test(word)) || argumentsText === '';
     if (!isAsked || !isRead || isListing || text.length > MAX_TODAY_CHARS) continue;
@@ -96,7 +96,7 @@ const pastAsFuture: Rule = {
   ],
   apply: (reading) => {
     const said = reading.statements.filter((one) => one.kind === 'claim' && IN_FUTURE.test(one.lower));
-    const now = said.length === 0 ? undefined : todayOf(reading);
+    const now = said.length === 0 ? undefined : findToday(reading);
     if (now === undefined) return [];
     const dates = reading.statements.flatMap(({ text }) => datesIn(text));
     return dates.length === 0 || dates.some((date) => date >= now.today)

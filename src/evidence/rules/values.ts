@@ -3,7 +3,7 @@ import { isConditional, isPlan, type Sentence } from '../answer/index.ts';
 import type { ReadStep } from '../trace/index.ts';
 import { type Figure, type Known, Slips } from '../values/index.ts';
 import { call, example } from './examples.ts';
-import { type Fact, figuresOf, isSumOf } from './facts.ts';
+import { type Fact, isSum, listFigures } from './facts.ts';
 import { onStatement } from './finding.ts';
 import type { AnswerReading, Rule, RuleFinding } from './types.ts';
 
@@ -76,7 +76,7 @@ const otherFigure: Rule = {
         const { figure, statement } = fact;
         if (isConditional(statement) && figure.dimension !== 'money') return [];
         const isWrong = isSlip(figure, statement, reading.known)
-          ? !isSumOf(figure, figuresOf(reading.facts)) &&
+          ? !isSum(figure, listFigures(reading.facts)) &&
             !reading.known.derives(figure, supported.slice(0, 64), INCLUSIVE.test(statement.lower))
           : fact.state === 'missing' &&
             ((fact.isStated && isInvented(figure, statement, reading)) ||

@@ -1,9 +1,9 @@
 export { JoinedSources } from './joined-sources.ts';
 export { sentenceEnds } from './sentence-ends.ts';
 export {
+  computeSupport,
   type Support,
   type SupportFinding,
   type SupportInput,
   type SupportKind,
-  supportOf,
 } from './support.ts';

@@ -1,4 +1,4 @@
-import { shortStemOf, type Tokenizer, type Tokens } from './tokens.ts';
+import { type Tokenizer, type Tokens, toShortStem } from './tokens.ts';
 
 /** Words of which one excludes the others in its place: a sentence with another one than its passage says something else. */
 const GROUPS = `increase decrease, rise fall, more less, more fewer, before after, first last, high low, higher lower,
@@ -20,8 +20,8 @@ plus moins, avant après, toujours jamais`;
 const GROUPS_OF = new Map<string, number[]>();
 for (const [group, words] of GROUPS.split(/,\s/).entries())
   for (const word of words.split(' ')) {
-    const groups = GROUPS_OF.get(shortStemOf(word));
-    if (groups === undefined) GROUPS_OF.set(shortStemOf(word), [group]);
+    const groups = GROUPS_OF.get(toShortStem(word));
+    if (groups === undefined) GROUPS_OF.set(toShortStem(word), [group]);
     else if (!groups.includes(group)) groups.push(group);
   }
 

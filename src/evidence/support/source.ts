@@ -130,7 +130,7 @@ export class Source {
           pairs.add(id * ID_SPAN + (ids[i + 1] as number));
         }
         if (((flags[i] as number) & CONTENT) === 0) continue;
-        if (before >= 0) farPairs.add(farPairOf(before, id));
+        if (before >= 0) farPairs.add(toFarPair(before, id));
         before = id;
       }
     }
@@ -167,7 +167,7 @@ export class Source {
       if (id < limit)
         for (let j = 0; j < FAR; j++) {
           const other = last[j] as number;
-          if (other < limit) farPairs.see(farPairOf(other, id));
+          if (other < limit) farPairs.see(toFarPair(other, id));
         }
       last[at] = id;
       at = (at + 1) % FAR;
@@ -288,7 +288,7 @@ const partAt = (stem: string, at: number): number => {
   return hash;
 };
 
-const farPairOf = (left: number, right: number): number =>
+const toFarPair = (left: number, right: number): number =>
   left < right ? left * ID_SPAN + right : right * ID_SPAN + left;
 
 /** Length of the longest common subsequence. */

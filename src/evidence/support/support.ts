@@ -61,11 +61,11 @@ type Feature = keyof typeof WEIGHTS;
 const BIAS = -4.9;
 
 /** Holds an answer against its sources, sentence by sentence. `undefined` without sources or without a statement. */
-export function supportOf({ prompt, answer, sources }: SupportInput): Support | undefined {
-  const given = sampleOf(new JoinedSources(sources));
+export function computeSupport({ prompt, answer, sources }: SupportInput): Support | undefined {
+  const given = takeSample(new JoinedSources(sources));
   // A retrieval that found nothing is evidence too: what is left to stand on is what the user said.
   const isBlank = sources.length > 0 && given.text.trim() === '';
-  const { text, sampled, placeOf } = isBlank ? sampleOf(new JoinedSources([prompt])) : given;
+  const { text, sampled, placeOf } = isBlank ? takeSample(new JoinedSources([prompt])) : given;
   const tokenizer = new Tokenizer();
   const sentences = tokenSentences(withoutTalkOfSources(answer.slice(0, MAX_ANSWER_CHARS)), tokenizer)
     .slice(0, MAX_SENTENCES)
@@ -75,10 +75,10 @@ export function supportOf({ prompt, answer, sources }: SupportInput): Support | 
   if (source.size === 0 || sentences.length === 0) return undefined;
 
   const read = sentences.map((sentence) => source.align(sentence));
-  const features = featuresOf(sentences, read, source);
+  const features = computeFeatures(sentences, read, source);
   let score = BIAS;
   for (const name of Object.keys(WEIGHTS) as Feature[]) score += WEIGHTS[name] * features[name];
-  const bySentence = read.map((one, i) => findingsOf(sentences[i] as Tokens, one, source, placeOf));
+  const bySentence = read.map((one, i) => listFindings(sentences[i] as Tokens, one, source, placeOf));
   const isFound = ({ words, supported }: Alignment, i: number) =>
     bySentence[i]?.length === 0 && supported >= words * SUPPORTED_SHARE;
   return {
@@ -97,7 +97,7 @@ const beginning = ({ ids, starts, ends, flags }: Tokens): Tokens => ({
   flags: flags.slice(0, MAX_SENTENCE_TOKENS),
 });
 
-function featuresOf(
+function computeFeatures(
   sentences: readonly Tokens[],
   read: readonly Alignment[],
   source: Source,
@@ -153,7 +153,7 @@ const isNewlyNegated = ({ flags }: Tokens, { isNegated }: Alignment): boolean =>
 /** Below this share of words in one passage a sentence is not found there. */
 const SUPPORTED_SHARE = 0.5;
 
-function findingsOf(
+function listFindings(
   sentence: Tokens,
   read: Alignment,
   source: Source,
@@ -186,7 +186,7 @@ interface Sample {
   readonly placeOf: (offset: number) => number;
 }
 
-function sampleOf(whole: JoinedSources): Sample {
+function takeSample(whole: JoinedSources): Sample {
   if (whole.length <= MAX_SOURCE_CHARS) {
     return { text: whole.slice(0, whole.length), sampled: 1, placeOf: (offset) => offset };
   }

@@ -1,4 +1,4 @@
-import { FUNCTION_WORDS, isNegation, NEGATIONS, stemOf } from '../language/index.ts';
+import { FUNCTION_WORDS, findStem, isNegation, NEGATIONS } from '../language/index.ts';
 import { sentenceEnds } from './sentence-ends.ts';
 
 /** What a token is: bits of {@link Tokens.flags}. */
@@ -41,7 +41,7 @@ export const MAX_TOKENS = 16_384;
 
 /** Stems are cut to these many letters. */
 const MAX_STEM = 7;
-export const shortStemOf = (word: string): string => stemOf(word).slice(0, MAX_STEM);
+export const toShortStem = (word: string): string => findStem(word).slice(0, MAX_STEM);
 
 /** Classes of characters: a part of a word, a whole word, or what joins two parts. */
 const OTHER = 1;
@@ -51,7 +51,7 @@ const JOINER = 4;
 /** Class of each UTF-16 code unit, 0 until it is first met. */
 const CLASSES = new Uint8Array(65_536);
 
-function classOf(text: string, at: number): number {
+function toClass(text: string, at: number): number {
   const unit = text.charCodeAt(at);
   const known = CLASSES[unit] as number;
   if (known !== 0) return known;
@@ -88,13 +88,13 @@ export class Tokenizer {
   read(text: string, from = 0, to = text.length): Tokens {
     const tokens: Tokens = { ids: [], starts: [], ends: [], flags: [] };
     for (let at = from; at < to && tokens.ids.length < MAX_TOKENS; ) {
-      const type = classOf(text, at);
+      const type = toClass(text, at);
       if (type !== PART && type !== WHOLE) {
         at++;
         continue;
       }
       const end = endOfWord(text, at, to, type);
-      const parts = this.#partsOf(text.slice(at, end));
+      const parts = this.#listParts(text.slice(at, end));
       for (let i = 0; i < parts.length; i++) {
         const { id, flags, offset, length } = parts[i] as KnownPart;
         tokens.ids.push(id);
@@ -107,12 +107,12 @@ export class Tokenizer {
     return tokens;
   }
 
-  #partsOf(word: string): readonly KnownPart[] {
+  #listParts(word: string): readonly KnownPart[] {
     const known = this.#words.get(word);
     if (known !== undefined) return known;
     if (PLAIN_WORD.test(word)) {
       const parts = [
-        { id: this.#idOf(shortStemOf(word)), flags: plainMeaningOf(word), offset: 0, length: word.length },
+        { id: this.#toId(toShortStem(word)), flags: toPlainMeaning(word), offset: 0, length: word.length },
       ];
       this.#words.set(word, parts);
       return parts;
@@ -124,10 +124,10 @@ export class Tokenizer {
     for (const raw of isNumber ? [word] : word.split(/[.,:/-]/)) {
       const part = raw.toLowerCase();
       if (part !== '') {
-        const stem = isNumber ? numberStemOf(part) : shortStemOf(part);
+        const stem = isNumber ? toNumberStem(part) : toShortStem(part);
         parts.push({
-          id: this.#idOf(stem),
-          flags: (isNumber ? NUMBER : 0) | (isName ? NAME : 0) | meaningOf(part, isNumber),
+          id: this.#toId(stem),
+          flags: (isNumber ? NUMBER : 0) | (isName ? NAME : 0) | toMeaning(part, isNumber),
           offset,
           length: raw.length,
         });
@@ -138,7 +138,7 @@ export class Tokenizer {
     return parts;
   }
 
-  #idOf(stem: string): number {
+  #toId(stem: string): number {
     const known = this.#ids.get(stem);
     if (known !== undefined) return known;
     const id = this.stems.push(stem) - 1;
@@ -149,15 +149,15 @@ export class Tokenizer {
 
 /** Most words: nothing to split, to fold or to look up in the tables of Unicode. */
 const PLAIN_WORD = /^[a-z]+$/;
-const plainMeaningOf = (word: string): number =>
+const toPlainMeaning = (word: string): number =>
   (word.length > 1 && !ALL_FUNCTION_WORDS.has(word) ? CONTENT : 0) | (denies(word) ? NEGATION : 0);
 
-const numberStemOf = (part: string): string => {
+const toNumberStem = (part: string): string => {
   const plain = part.normalize('NFKC');
   return plain.includes(',') ? plain.replace(/,(?=\d{3})/g, '') : plain;
 };
 
-function meaningOf(part: string, isNumber: boolean): number {
+function toMeaning(part: string, isNumber: boolean): number {
   const isContent = UNSPACED.test(part)
     ? !HIRAGANA.test(part)
     : isNumber || (part.length > 1 && !ALL_FUNCTION_WORDS.has(part));
@@ -169,9 +169,9 @@ function endOfWord(text: string, start: number, to: number, type: number): numbe
   if (type === WHOLE) return start + ((text.codePointAt(start) as number) > 0xffff ? 2 : 1);
   let end = start + 1;
   for (; end < to; end++) {
-    const next = classOf(text, end);
+    const next = toClass(text, end);
     if (next === PART || next === WHOLE) continue;
-    const after = next === JOINER && end + 1 < to ? classOf(text, end + 1) : OTHER;
+    const after = next === JOINER && end + 1 < to ? toClass(text, end + 1) : OTHER;
     if (after !== PART && after !== WHOLE) break;
   }
   return end;

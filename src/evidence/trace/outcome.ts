@@ -18,17 +18,17 @@ import {
 } from './keys.ts';
 import {
   endOfRecord,
-  endsOf,
   endsOfLines,
   firstKeys,
   isEnd,
   isFailedEnd,
   isNothing,
-  isPastOf,
+  isPastForm,
   MAX_MESSAGE_CHARS,
   MAX_STATE_CHARS,
   ofParts,
   type PartEnd,
+  readEnds,
   saysFailure,
 } from './parts.ts';
 import { parsed } from './plain-text.ts';
@@ -59,7 +59,7 @@ const SILENT_TOOLS = keys(
 );
 
 /** What a call achieved, by the words and counts of its result, in seven languages. */
-export function outcomeOf(value: unknown, toolWords: readonly string[], isRead: boolean): StepEnd {
+export function readOutcome(value: unknown, toolWords: readonly string[], isRead: boolean): StepEnd {
   if (value === false) return { outcome: 'failed' };
   if (value === undefined || value === null || value === '') {
     if (value === '' && (!isRead || toolWords.some((word) => SILENT_TOOLS.has(word))))
@@ -68,7 +68,7 @@ export function outcomeOf(value: unknown, toolWords: readonly string[], isRead: 
   }
   if (typeof value === 'string') return outcomeOfText(value, toolWords, isRead);
   if (Array.isArray(value))
-    return value.length === 0 ? { outcome: 'empty' } : ofParts(endsOf(value, toolWords, isRead));
+    return value.length === 0 ? { outcome: 'empty' } : ofParts(readEnds(value, toolWords, isRead));
   return isObject(value) ? outcomeOfRecord(value, toolWords, isRead, 0) : { outcome: 'ok' };
 }
 
@@ -180,7 +180,7 @@ function outcomeOfRecord(
       else isFailed = true;
     } else if (STATE_KEYS.has(key) && isEnd(value)) isFailedState ||= isFailedEnd(value, toolWords);
     else if (typeof value === 'boolean') {
-      const isOwn = toolWords.some((word) => isPastOf(key, word));
+      const isOwn = toolWords.some((word) => isPastForm(key, word));
       if (FAILED_KEYS.has(key)) isFailed ||= value;
       else if (!value && (SUCCESS_KEYS.has(key) || isOwn)) {
         if (isRead && !/^(?:success|ok|successful|succeeded)$/.test(key)) isFailedState = true;
@@ -194,7 +194,7 @@ function outcomeOfRecord(
     } else if (Array.isArray(value) && value.length > 0 && !ASIDE.test(key)) {
       if (FAILED_NOUNS.hasWord(key) || key.startsWith('not')) counts.failed += value.length;
       else if (DONE_NOUNS.hasWord(key)) counts.done += value.length;
-      else parts.push(...endsOf(value, toolWords, isRead));
+      else parts.push(...readEnds(value, toolWords, isRead));
     } else if (isObject(value) && !isRead && !ASIDE.test(key) && depth < 2) {
       if (PAYLOADS.has(key)) payload = value;
       else if (endOfRecord(value, toolWords) === 'failed') isFailed = true;

@@ -54,7 +54,7 @@ export const isFailedEnd = (value: string | number, toolWords: readonly string[]
 };
 
 /** `enrolled` is said of `enroll`: `{"enrolled": false}` is a refusal. */
-export const isPastOf = (key: string, verb: string): boolean =>
+export const isPastForm = (key: string, verb: string): boolean =>
   verb.length > 2 &&
   key.endsWith('ed') &&
   key.startsWith(verb.replace(/e$/, '')) &&
@@ -63,7 +63,7 @@ export const isPastOf = (key: string, verb: string): boolean =>
 /** How a part of a call ended: a member of a list, a line of a text. */
 export type PartEnd = 'failed' | 'done' | 'open';
 
-export const endsOf = (
+export const readEnds = (
   list: readonly unknown[],
   toolWords: readonly string[],
   isRead: boolean,
@@ -89,7 +89,7 @@ export function endOfRecord(record: Record<string, unknown>, toolWords: readonly
         end = 'done';
     } else if (
       typeof value === 'boolean' &&
-      (SUCCESS_KEYS.has(key) || toolWords.some((own) => isPastOf(key, own)))
+      (SUCCESS_KEYS.has(key) || toolWords.some((own) => isPastForm(key, own)))
     ) {
       if (!value) return 'failed';
       end = 'done';
@@ -99,7 +99,7 @@ export function endOfRecord(record: Record<string, unknown>, toolWords: readonly
 }
 
 const isOfTool = (state: string, toolWords: readonly string[]): boolean =>
-  toolWords.some((own) => isPastOf(state.toLowerCase(), own));
+  toolWords.some((own) => isPastForm(state.toLowerCase(), own));
 
 /** The ends of the lines of a text that has one for each part: "root ok", "q3.pdf: quota exceeded". */
 export function endsOfLines(text: string, toolWords: readonly string[]): readonly PartEnd[] {

@@ -6,7 +6,7 @@ const MAX_ENVELOPES = 4;
 const MAX_DEPTH = 12;
 const ENVELOPES = ['return_value', 'result', 'output', 'text'];
 
-const textsOf = (content: unknown): string | undefined =>
+const readTexts = (content: unknown): string | undefined =>
   Array.isArray(content) &&
   content.length > 0 &&
   content.every((part): part is { text: string } => isObject(part) && typeof part.text === 'string')
@@ -34,7 +34,7 @@ export function unwrapped(result: unknown): unknown {
       if (typeof inner === 'string' && inner.trim() === value.trim()) return inner;
       value = inner;
     } else if (isObject(value)) {
-      const text = textsOf(value.content);
+      const text = readTexts(value.content);
       const record = value;
       // Only then are the keys counted, of which there may be many.
       const inner = ENVELOPES.find((key) => Object.hasOwn(record, key));

@@ -1,7 +1,7 @@
 import { isObject } from '../../json/index.ts';
-import { verbStemOf } from '../language/index.ts';
+import { toVerbStem } from '../language/index.ts';
 import { ACTS, READS, readPassage, wordsOfName } from '../phrases/index.ts';
-import { outcomeOf } from './outcome.ts';
+import { readOutcome } from './outcome.ts';
 import { textOfValue, unwrapped } from './plain-text.ts';
 import type { ReadStep, StepEnd, TraceStep } from './types.ts';
 
@@ -70,7 +70,7 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
   const stepRoom = Math.min(room, MAX_STEP_CHARS);
   const text = textOfValue(value, stepRoom);
   const isListing = describesTools(text);
-  const end = endOf(given, value, toolWords, isRead);
+  const end = findEnd(given, value, toolWords, isRead);
   const argumentsText = textOfValue(args, argumentsRoom);
   const members = isObject(args) ? Object.values(args).slice(0, MAX_NAMES) : [args];
   const isFailedState = isRead && end.outcome === 'failed' && end.isState === true;
@@ -79,7 +79,7 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
     index,
     tool,
     toolWords,
-    stems: new Set(toolWords.map(verbStemOf)),
+    stems: new Set(toolWords.map(toVerbStem)),
     acts,
     isRead: isRead || isListing,
     isListing,
@@ -105,10 +105,10 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
   };
 }
 
-function endOf(given: TraceStep, value: unknown, toolWords: readonly string[], isRead: boolean): StepEnd {
+function findEnd(given: TraceStep, value: unknown, toolWords: readonly string[], isRead: boolean): StepEnd {
   if (given.isError === true) return { outcome: 'failed' };
   if (given.isOpaque === true) return { outcome: 'ok' };
-  return outcomeOf(value, toolWords, isRead);
+  return readOutcome(value, toolWords, isRead);
 }
 
 /** A text that began as JSON or a list and does not end so, or that ends in dots. */

@@ -53,7 +53,7 @@ export function figuresIn(text: string): readonly Figure[] {
     // The rest of "45万2000".
     if (match.index < scaled) continue;
     const [whole, currency, sign, raw = ''] = match;
-    const bare = numberOf(raw);
+    const bare = toNumber(raw);
     if (!Number.isFinite(bare)) continue;
     let end = match.index + whole.length;
     const { scale, length, rest } = scaleAfter(text, end, currency !== undefined);
@@ -130,7 +130,7 @@ function scaleAfter(
 }
 
 /** Reads `1,287.50`, `1.287,50`, `1 287` and `1287.5`. A single separator before three digits groups thousands if it is a comma. */
-export function numberOf(raw: string): number {
+export function toNumber(raw: string): number {
   if (/^\d+(?:\.\d{1,2})?$/.test(raw)) return Number(raw);
   let text = raw.replace(/[\s\u00A0\u202F'’]/g, '');
   const comma = text.lastIndexOf(',');
@@ -162,7 +162,7 @@ export const amountsIn = (text: string, limit: number): readonly number[] => {
   const amounts = new Set<number>();
   for (const { 0: whole, 1: before, 2: after, index } of text.matchAll(AMOUNT)) {
     if (amounts.size >= limit) break;
-    const value = numberOf(before ?? (after as string));
+    const value = toNumber(before ?? (after as string));
     const { scale } = scaleAfter(
       text,
       index + (before === undefined ? (after as string).length : whole.length),
@@ -183,7 +183,7 @@ export function numbersIn(text: string, limit: number): number[] {
     if (numbers.length >= limit) break;
     const [raw] = match;
     const isSigned = raw.startsWith('-');
-    const value = numberOf(isSigned ? raw.slice(1) : raw);
+    const value = toNumber(isSigned ? raw.slice(1) : raw);
     const isNegative = isSigned && !/[\p{L}\p{N}]/u.test(text[match.index - 1] ?? ' ');
     if (Number.isFinite(value)) numbers.push(isNegative ? -value : value);
     // A row of a table: `Atelier Nord,98,121004.1`; a version: `3.14.2`.

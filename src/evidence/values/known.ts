@@ -2,8 +2,8 @@ import type { ReadStep } from '../trace/index.ts';
 import { Addends, isOfAmounts } from './derive.ts';
 import { amountsIn, type Figure, figuresIn, numberOfWord, numbersIn } from './figures.ts';
 import { knownDays, type TimeOfDay, timesIn } from './moments.ts';
-import { isSwapOf, Slips } from './slips.ts';
-import { sizesOf } from './units.ts';
+import { isSwap, Slips } from './slips.ts';
+import { listSizes } from './units.ts';
 
 const MAX_PROMPT_CHARS = 16_384;
 const MAX_NUMBERS = 12_000;
@@ -79,7 +79,7 @@ export class Known {
   states(figure: Figure): boolean {
     const { value, plain, dimension, factor } = figure;
     if (dimension === 'ratio') return this.#hasRatio(figure);
-    if (!this.#speaksOf(figure)) return false;
+    if (!this.#mentionsStep(figure)) return false;
     const off = figure.isAbout ? Math.max(figure.tolerance, roundness(figure)) : figure.tolerance;
     const numbers = (dimension === 'money' ? this.#money : undefined) ?? this.#numbers;
     const has = (center: number, within: number) => numbers.hasWithin(center - within, center + within);
@@ -92,7 +92,7 @@ export class Known {
       return has(value / 100, off / 100) || has(100 - value, off) || has(1 - value / 100, off / 100);
     if (dimension === 'money') return has(value * 100, 100 * off);
     if (dimension === 'temperature') return has((value - 32) / 1.8, 0.561) || has(value * 1.8 + 32, 1.818);
-    return sizesOf(dimension).some(
+    return listSizes(dimension).some(
       (other) =>
         other !== factor &&
         has((value * factor) / other, Math.max((off * factor) / other, 0.0051 * ((value * factor) / other))),
@@ -113,7 +113,7 @@ export class Known {
   }
 
   /** Whether anything is measured so: where no result speaks of money, its numbers give no price. */
-  #speaksOf({ dimension }: Figure): boolean {
+  #mentionsStep({ dimension }: Figure): boolean {
     const sign = dimension === 'money' ? MONEY : dimension === 'percent' ? SHARE : undefined;
     if (sign === undefined || this.given.length <= FEW) return true;
     const known = this.#spoken.get(sign) ?? sign.test(this.text);
@@ -123,7 +123,7 @@ export class Known {
 
   /** The sum of a column of a list. */
   #isTotal(value: number): boolean {
-    this.#totals ??= new Addends(this.steps.flatMap(({ value: result }) => totalsOf(result)));
+    this.#totals ??= new Addends(this.steps.flatMap(({ value: result }) => readTotals(result)));
     return this.#totals.hasWithin(value - 0.011, value + 0.011);
   }
 
@@ -142,7 +142,7 @@ export class Known {
   derives(figure: Figure, beside: readonly Figure[], isWide: boolean): boolean {
     const value = Math.abs(figure.value);
     const supported = beside.map((one) => one.value);
-    if (figure.dimension === 'temperature' || figure.dimension === 'ratio' || !this.#speaksOf(figure))
+    if (figure.dimension === 'temperature' || figure.dimension === 'ratio' || !this.#mentionsStep(figure))
       return false;
     if (figure.dimension === 'percent' && isWide) {
       const all = this.#set.size <= MANY ? [...this.#set, ...supported] : supported;
@@ -186,14 +186,14 @@ export class Known {
   hasSwapOf(value: number): boolean {
     const most = Math.abs(value) >= 100 || !Number.isInteger(value) ? FEW : FEW_SHORT;
     if (this.given.length > most || this.counts.has(value)) return false;
-    return this.given.some((number) => isSwapOf(String(Math.abs(value)), String(Math.abs(number))));
+    return this.given.some((number) => isSwap(String(Math.abs(value)), String(Math.abs(number))));
   }
 
   /** Whether a number is one digit off one of few known numbers of its length. */
   hasSlipOf(value: number): boolean {
-    this.#slips ??= new Slips(new Set(this.given.flatMap(formsOf)));
+    this.#slips ??= new Slips(new Set(this.given.flatMap(listForms)));
     const slips = this.#slips;
-    return formsOf(value).some((form) => slips.countOf(form) <= mostOfLength(form) && slips.has(form));
+    return listForms(value).some((form) => slips.countOf(form) <= mostOfLength(form) && slips.has(form));
   }
 
   /** Whether it has a text, given in lower case. Of too many texts to look for it is said to have them. */
@@ -259,7 +259,7 @@ const PRICED = /"[a-z_]{0,24}(?:price|cost|amount|total|fee|balance|fare|paid|va
 const SHARE = /[%％]|percent|pct|rate|ratio|share|score|prozent|\b0\.\d/;
 const MAX_COLUMNS = 200;
 /** Sums of lists of numbers, and of numbers under the same key of the members of a list. */
-function totalsOf(value: unknown): readonly number[] {
+function readTotals(value: unknown): readonly number[] {
   const totals: number[] = [];
   walkValues(value, (part) => {
     if (totals.length > MAX_COLUMNS) return;
@@ -289,7 +289,7 @@ const roundness = ({ raw, tolerance, value }: Figure): number => {
 };
 
 /** A number as it may be written, by form: forms of different kinds never look alike. */
-function formsOf(number: number): readonly string[] {
+function listForms(number: number): readonly string[] {
   if (Number.isInteger(number)) return [`i${Math.abs(number)}`, `c:${Math.abs(number)}.00`];
   const plain = String(Math.abs(number));
   const [whole = '', decimals = ''] = plain.split('.');

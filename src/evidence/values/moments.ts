@@ -37,7 +37,8 @@ const MAY_NAME_MONTH = new RegExp(
 );
 /** Short forms that are other words. */
 const OTHER_WORDS: ReadonlySet<string> = new Set(['set', 'out', 'ago', 'mar', 'mars', 'march']);
-const monthOf = (name: string): number => (OTHER_WORDS.has(name) ? 0 : (MONTHS.get(name.toLowerCase()) ?? 0));
+const findMonth = (name: string): number =>
+  OTHER_WORDS.has(name) ? 0 : (MONTHS.get(name.toLowerCase()) ?? 0);
 
 const NUMERIC_DAY =
   /(?<![\d.])(?:(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})|(\d{1,2})([/.])(\d{1,2})\5(\d{4}|\d\d)(?!\d)|(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})日)?)/g;
@@ -67,15 +68,15 @@ export function daysIn(text: string): readonly Day[] {
   // "1. January 15" is the first item of a list.
   for (const { 0: whole, 1: day, 2: name = '', index } of text.matchAll(DAY_OF_MONTH))
     if (
-      monthOf(name) > 0 &&
+      findMonth(name) > 0 &&
       !/^\.?,? \d{1,2}(?![\d:])/.test(text.slice(index + whole.length, index + whole.length + 6))
     )
-      add(index, whole.length, [monthOf(name), Number(day)]);
+      add(index, whole.length, [findMonth(name), Number(day)]);
   for (const { 0: whole, 1: name = '', 2: day = '', index } of text.matchAll(MONTH_AND_DAY)) {
-    if (monthOf(name) === 0 || days.some(({ start, end }) => start < index + name.length && index < end))
+    if (findMonth(name) === 0 || days.some(({ start, end }) => start < index + name.length && index < end))
       continue;
     // "June 2025" is a month.
-    add(index, whole.length, [monthOf(name), day.length > 2 ? 0 : Number(day)]);
+    add(index, whole.length, [findMonth(name), day.length > 2 ? 0 : Number(day)]);
   }
   return days;
 }

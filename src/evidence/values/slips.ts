@@ -1,7 +1,7 @@
 const MAX_CANDIDATES = 1000;
 
 /** Equal length, and one character that differs or two neighbors that changed places: a slip, not another name. */
-function isSlipOf(left: string, right: string): boolean {
+function isSlip(left: string, right: string): boolean {
   let last = left.length - 1;
   if (left.length !== right.length) return false;
   let first = 0;
@@ -17,8 +17,8 @@ function isSlipOf(left: string, right: string): boolean {
 }
 
 /** Two neighbors that changed places. */
-export const isSwapOf = (left: string, right: string): boolean =>
-  isSlipOf(left, right) && [...left].sort().join('') === [...right].sort().join('');
+export const isSwap = (left: string, right: string): boolean =>
+  isSlip(left, right) && [...left].sort().join('') === [...right].sort().join('');
 
 /** Texts by their length, which a slip leaves as it is. */
 export class Slips {
@@ -42,10 +42,10 @@ export class Slips {
   /** Whether a text is one slip away from one of these. */
   has(text: string): boolean {
     const texts = this.#texts.get(text.length) ?? [];
-    if (texts.length <= FEW) return texts.some((known) => isSlipOf(known, text));
+    if (texts.length <= FEW) return texts.some((known) => isSlip(known, text));
     const halves = this.#halves.get(text.length) ?? byHalves(texts);
     this.#halves.set(text.length, halves);
-    return halvesOf(text).some((half) => halves.get(half)?.some((known) => isSlipOf(known, text)));
+    return splitHalves(text).some((half) => halves.get(half)?.some((known) => isSlip(known, text)));
   }
 }
 
@@ -53,7 +53,7 @@ export class Slips {
 const FEW = 24;
 
 /** What a slip may leave: the first half, the second half, or, if neighbors on both sides of the middle changed places, the rest. */
-const halvesOf = (text: string): readonly string[] => {
+const splitHalves = (text: string): readonly string[] => {
   const at = text.length >> 1;
   const [head, tail] = [text.slice(0, at), text.slice(at)];
   return [`${head}+`, `+${tail}`, `${head.slice(0, -1)}++${tail.slice(1)}`];
@@ -62,7 +62,7 @@ const halvesOf = (text: string): readonly string[] => {
 function byHalves(texts: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const halves = new Map<string, string[]>();
   for (const text of texts)
-    for (const half of halvesOf(text)) {
+    for (const half of splitHalves(text)) {
       const list = halves.get(half);
       if (list === undefined) halves.set(half, [text]);
       else list.push(text);

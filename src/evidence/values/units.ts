@@ -45,7 +45,7 @@ export const SCALES: ReadonlyMap<string, number> = new Map(
 
 const MEASURES: ReadonlySet<Dimension> = new Set(['length', 'mass', 'time', 'data', 'speed']);
 /** The sizes that the units of a measure have; none of what has no other unit. */
-export const sizesOf = (dimension: Dimension): readonly number[] =>
+export const listSizes = (dimension: Dimension): readonly number[] =>
   MEASURES.has(dimension)
     ? [...new Set([...UNITS.values()].flatMap(([of, size]) => (of === dimension ? [size] : [])))]
     : [];

@@ -106,7 +106,7 @@ export async function driftReport(
     const groups = await db.query(GROUPS, [...values, ...filters]);
     const templates = await db.query(TEMPLATES, [...values, ...filters]);
     const changes = byGroup(templates.rows);
-    const judged = groups.rows.map((row) => judgedGroup(row, changes.get(keyOf(row)) ?? [], rule));
+    const judged = groups.rows.map((row) => judgedGroup(row, changes.get(toKey(row)) ?? [], rule));
     judged.sort(worstFirst);
     const isAlert = judged.some(({ status }) => status === 'drift');
     return { baselineFrom, from, until, isAlert, groups: judged };
@@ -123,8 +123,8 @@ function judgedGroup(row: Row, templates: readonly Row[], rule: DriftRule): Prom
   const newPrompts = Number(row.new_prompts);
   const unexplainedPrompts = Number(row.unexplained_prompts);
   const group = {
-    service: textOf(row.service),
-    toolName: textOf(row.tool_name),
+    service: readText(row.service),
+    toolName: readText(row.tool_name),
     prompts,
     hashes,
     baselinePrompts: Number(row.baseline_prompts),
@@ -138,16 +138,16 @@ function judgedGroup(row: Row, templates: readonly Row[], rule: DriftRule): Prom
     growth: baselineHashes === 0 ? null : hashes / baselineHashes,
     templateChanges: templates.map(templateChange),
   };
-  return { ...group, status: driftStatusOf(group, rule) };
+  return { ...group, status: rateDrift(group, rule) };
 }
 
 function byGroup(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> {
-  const groups = new Map<string, Row[]>(rows.map((row) => [keyOf(row), []]));
-  for (const row of rows) groups.get(keyOf(row))?.push(row);
+  const groups = new Map<string, Row[]>(rows.map((row) => [toKey(row), []]));
+  for (const row of rows) groups.get(toKey(row))?.push(row);
   return groups;
 }
 
-function keyOf(row: Row): string {
+function toKey(row: Row): string {
   return JSON.stringify([row.service, row.tool_name]);
 }
 
@@ -172,7 +172,7 @@ function before(time: Date, name: string, ms: number): Date {
   throw invalidOption(`\`${name}\``, 'milliseconds above 0', ms);
 }
 
-function textOf(value: unknown): string | null {
+function readText(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
@@ -185,7 +185,7 @@ export function checkRule(rule: DriftRule): DriftRule {
 }
 
 /** The status of one service and tool. */
-function driftStatusOf(group: Omit<PromptDrift, 'status'>, rule: DriftRule): DriftStatus {
+function rateDrift(group: Omit<PromptDrift, 'status'>, rule: DriftRule): DriftStatus {
   if (group.baselinePrompts === 0) return 'no_baseline';
   if (group.prompts < (rule.minPrompts ?? 20)) return 'few';
   const share = rule.countTemplateChanges === true ? group.newShare : group.driftShare;

@@ -137,14 +137,14 @@ async function askPerson(
   request: FallbackRequest,
   service: string | undefined,
 ): Promise<RouteResult> {
-  const reviewId = await route.queue.submit(submissionOf(route, request, service));
+  const reviewId = await route.queue.submit(toSubmission(route, request, service));
   const { respond } = route;
   const response =
     respond === undefined ? { status: 'pending_review', reviewId } : await respond(request, reviewId);
   return { response, reviewId };
 }
 
-function submissionOf(
+function toSubmission(
   route: HumanReviewRoute,
   request: FallbackRequest,
   service: string | undefined,
@@ -153,7 +153,7 @@ function submissionOf(
   const span = trace.getActiveSpan()?.spanContext();
   return {
     fallbackReason: request.reason,
-    content: route.content === undefined ? contentOf(request) : route.content(request),
+    content: route.content === undefined ? readContent(request) : route.content(request),
     toolName: request.toolName,
     service,
     model: request.model,
@@ -169,7 +169,7 @@ function submissionOf(
 }
 
 /** What a reviewer needs; of an error only its message. */
-function contentOf(request: FallbackRequest): object {
+function readContent(request: FallbackRequest): object {
   const { prompt, response, error } = request;
   return {
     ...(prompt === undefined ? {} : { prompt }),

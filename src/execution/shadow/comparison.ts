@@ -19,14 +19,14 @@ export function textOfResult(result: unknown): string | undefined {
 function readText(result: unknown): string | undefined {
   if (typeof result === 'string') return result;
   if (result === undefined || result === null) return undefined;
-  const ghost = ghostOf(result);
+  const ghost = readGhost(result);
   if (ghost !== undefined) return ghost.answer === null ? undefined : readText(ghost.answer);
   return readProviderResponse(result).answer ?? asJson(result);
 }
 
 /** Cost of a result in US dollars, if known. */
 export function costOfResult(result: unknown): number | undefined {
-  const ghost = ghostOf(result);
+  const ghost = readGhost(result);
   if (ghost !== undefined) return typeof ghost.costUsd === 'number' ? ghost.costUsd : undefined;
   const { usage, model, provider, serviceTier, costUsd } = readProviderResponse(result);
   if (usage === undefined && costUsd === undefined) return undefined;
@@ -45,7 +45,7 @@ export type ScoreTexts = (primary: string, candidate: string) => TextScores;
 
 /** The scores of a primary's and a candidate's answer. */
 export const compareTexts: ScoreTexts = (primary, candidate) => {
-  const agreement = agreementOf(primary, candidate);
+  const agreement = computeAgreement(primary, candidate);
   const numericVariance = numericVarianceScore(primary, candidate);
   const fields = {
     ...(agreement === undefined ? {} : { shadow_disagreement_score: 1 - agreement }),
@@ -56,7 +56,7 @@ export const compareTexts: ScoreTexts = (primary, candidate) => {
 
 /** The scores of two answers of one model. */
 export const compareAnswers: ScoreTexts = (first, second) => {
-  const agreement = agreementOf(first, second);
+  const agreement = computeAgreement(first, second);
   const numericVariance = numericVarianceScore(first, second);
   const fields = {
     ...(agreement === undefined ? {} : { self_consistency_score: agreement }),
@@ -66,14 +66,14 @@ export const compareAnswers: ScoreTexts = (first, second) => {
 };
 
 /** The overlap of words; undefined for texts without such words. */
-function agreementOf(primary: string, candidate: string): number | undefined {
+function computeAgreement(primary: string, candidate: string): number | undefined {
   if (primary === candidate) return 1;
   if (!ASCII_WORD.test(primary) && !ASCII_WORD.test(candidate)) return undefined;
   return selfConsistencyScore(primary, candidate);
 }
 
 /** A result of `mcpGhost`, recognized by shape, because this folder may not import the orchestrator. */
-function ghostOf(result: unknown): { answer: unknown; costUsd: unknown } | undefined {
+function readGhost(result: unknown): { answer: unknown; costUsd: unknown } | undefined {
   if (typeof result !== 'object' || result === null) return undefined;
   if (!('finalResult' in result && 'executionMetadata' in result)) return undefined;
   const { executionMetadata: metadata } = result;

@@ -8,7 +8,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { addEvaluationEvents, attributeOf, type FieldValues, semconv } from '../../base/index.ts';
+import { addEvaluationEvents, type FieldValues, semconv, toAttribute } from '../../base/index.ts';
 import { type GovernanceFields, setGovernance, toAttributes } from '../../processor/index.ts';
 import { faultName, quietly } from './quietly.ts';
 import type { ShadowOutcome } from './types.ts';
@@ -179,12 +179,12 @@ function governed({ caller, govern, primary }: RunSetup): Context {
 /** A separate trace: the candidate outlives the primary's, and its cost does not belong to it. */
 function startSpan({ name, spanName, tracer, primary, govern, caller }: RunSetup): Span {
   const attributes: Attributes = {
-    [attributeOf('is_shadow')]: true,
-    [attributeOf('shadow_parent_trace_id')]: primary.traceId,
+    [toAttribute('is_shadow')]: true,
+    [toAttribute('shadow_parent_trace_id')]: primary.traceId,
     'observatory.shadow.name': name,
     ...(govern?.promptTemplateId === undefined
       ? {}
-      : { [attributeOf('prompt_template_id')]: govern.promptTemplateId }),
+      : { [toAttribute('prompt_template_id')]: govern.promptTemplateId }),
   };
   return tracer.startSpan(spanName, { root: true, attributes, links: [{ context: primary }] }, caller);
 }

@@ -12,7 +12,7 @@ import {
   Scrubber,
   writeGolden,
 } from '../file/index.ts';
-import { answerFinding, toleranceOf } from './rules.ts';
+import { answerFinding, readTolerance } from './rules.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -48,7 +48,7 @@ export function compareWithGolden(
   options: CompareOptions = {},
 ): Finding[] {
   const expected = golden.golden_output;
-  const tolerance = toleranceOf(golden.comparison.matchers);
+  const tolerance = readTolerance(golden.comparison.matchers);
   if (golden.runner !== 'mcp_ghost') return findings(differencesBetween(expected, output, '', tolerance));
   const answer =
     tolerance('final_result') === undefined
@@ -57,8 +57,10 @@ export function compareWithGolden(
   return [
     ...compareEntries('tool_chain', CALL, expected, output, tolerance),
     ...compareEntries('errors', ERROR, expected, output, tolerance),
-    ...findings(differencesBetween(outcomeOf(expected), outcomeOf(output), '', tolerance)),
-    ...findings(differencesBetween(rolesOf(expected), rolesOf(output), 'conversation_history', tolerance)),
+    ...findings(differencesBetween(toOutcome(expected), toOutcome(output), '', tolerance)),
+    ...findings(
+      differencesBetween(listRoles(expected), listRoles(output), 'conversation_history', tolerance),
+    ),
     ...(answer === undefined ? [] : [answer]),
     ...(options.replayed === true ? compareUsage(expected, output, tolerance) : []),
     ...checkBounds(golden, output),
@@ -67,14 +69,14 @@ export function compareWithGolden(
 
 /** Removes the fields that vary in every run: times, and lists in the order of times. */
 export function withoutVolatile(output: GoldenOutput): GoldenOutput {
-  const { total_execution_time: _, tool_performance: __, ...metadata } = metadataOf(output);
+  const { total_execution_time: _, tool_performance: __, ...metadata } = toMetadata(output);
   const { latency_us: ____, ...decision } = (output.decision ?? {}) as Json;
   return {
     ...output,
     ...(output.decision === undefined ? {} : { decision }),
     ...(output.execution_metadata === undefined ? {} : { execution_metadata: metadata }),
     ...(Array.isArray(output.tool_chain)
-      ? { tool_chain: listOf(output.tool_chain).map(({ execution_time: ___, ...entry }) => entry) }
+      ? { tool_chain: readList(output.tool_chain).map(({ execution_time: ___, ...entry }) => entry) }
       : {}),
   };
 }
@@ -102,7 +104,7 @@ function compareEntries(
   actual: GoldenOutput,
   tolerance: Tolerance,
 ): Finding[] {
-  const [left, right] = [listOf(expected[list]), listOf(actual[list])];
+  const [left, right] = [readList(expected[list]), readList(actual[list])];
   return Array.from({ length: Math.max(left.length, right.length) }).flatMap((_, index) => {
     const place = `${list}[${index}]`;
     const [was, is] = [left[index], right[index]];
@@ -138,15 +140,15 @@ function compareTexts(expected: unknown, actual: unknown, place: string, toleran
   return isSame ? [] : findings(differencesBetween(expected, actual, place, tolerance));
 }
 
-function outcomeOf(output: GoldenOutput): Json {
-  const metadata = metadataOf(output);
+function toOutcome(output: GoldenOutput): Json {
+  const metadata = toMetadata(output);
   const facts = Object.fromEntries(OUTCOME.map((name) => [name, metadata[name]]));
   return { success: output.success, execution_metadata: facts };
 }
 
 /** Roles and requested tools of a conversation. */
-function rolesOf(output: GoldenOutput): unknown[] {
-  return listOf(output.conversation_history).map(({ role, tool_calls }) => ({
+function listRoles(output: GoldenOutput): unknown[] {
+  return readList(output.conversation_history).map(({ role, tool_calls }) => ({
     role,
     tool_calls: Array.isArray(tool_calls) ? tool_calls.map((call) => (call as Json).name) : null,
   }));
@@ -154,12 +156,12 @@ function rolesOf(output: GoldenOutput): unknown[] {
 
 function compareUsage(expected: GoldenOutput, actual: GoldenOutput, tolerance: Tolerance): Finding[] {
   const fields = ['token_usage', 'cost_usd', 'provider', 'model'];
-  return compareFields(metadataOf(expected), metadataOf(actual), fields, 'execution_metadata', tolerance);
+  return compareFields(toMetadata(expected), toMetadata(actual), fields, 'execution_metadata', tolerance);
 }
 
 function checkBounds(golden: Golden, output: GoldenOutput): Finding[] {
   const { max_seconds, max_total_tokens, max_token_ratio } = golden.comparison.bounds;
-  const seconds = metadataOf(output).total_execution_time;
+  const seconds = toMetadata(output).total_execution_time;
   const tokens = totalTokens(output);
   const recorded = totalTokens(golden.golden_output);
   const limits: [place: string, limit: number | undefined, actual: number | undefined][] = [
@@ -184,15 +186,15 @@ function checkBounds(golden: Golden, output: GoldenOutput): Finding[] {
 }
 
 function totalTokens(output: GoldenOutput): number | undefined {
-  const total = (metadataOf(output).token_usage as Json | undefined)?.total_tokens;
+  const total = (toMetadata(output).token_usage as Json | undefined)?.total_tokens;
   return typeof total === 'number' ? total : undefined;
 }
 
-function metadataOf(output: GoldenOutput): Json {
+function toMetadata(output: GoldenOutput): Json {
   return (output.execution_metadata ?? {}) as Json;
 }
 
-function listOf(value: unknown): readonly Json[] {
+function readList(value: unknown): readonly Json[] {
   return Array.isArray(value) ? (value as Json[]) : [];
 }
 
@@ -229,7 +231,7 @@ export async function toMatchGolden(
   checkValue('the result of toMatchGolden()', result, kinds.object);
   const update = options.update ?? process.env.UPDATE_GOLDENS === '1';
   const golden = await readGolden(path, { allowExpired: options.allowExpired === true || update });
-  const output = outputOf(result);
+  const output = toOutput(result);
   if (update) {
     await writeGolden(path, { ...golden, golden_output: output });
     return;
@@ -243,7 +245,7 @@ export async function toMatchGolden(
 }
 
 /** A result as goldens hold it: in its wire form, without secrets. */
-export function outputOf(result: GhostResult | WireGhostResult | GoldenOutput): GoldenOutput {
+export function toOutput(result: GhostResult | WireGhostResult | GoldenOutput): GoldenOutput {
   const wire = 'toolChain' in result ? toWire(result as GhostResult) : result;
   return new Scrubber().clean({ ...wire });
 }

@@ -4,7 +4,7 @@ import type { Golden, WireResponse } from '../file/index.ts';
 import { A_GOLDEN } from '../file/index.ts';
 import { behaviorDrift } from './behavior.ts';
 import { type DriftFinding, type DriftLevel, findingAt, gatherFindings } from './finding.ts';
-import { type ShapeDifference, shapeDrift, shapeOf } from './shape.ts';
+import { inferShape, type ShapeDifference, shapeDrift } from './shape.ts';
 
 export interface Drift {
   /** The highest level found; `none` without findings. */
@@ -110,10 +110,10 @@ function responseDrift(
     list.flatMap(({ events: lines = [] }) => lines.map((line) => ('data' in line ? line.data : line.raw)));
   const [oldBodies, newBodies, oldEvents, newEvents] = [bodies(was), bodies(is), events(was), events(is)];
   if (oldBodies.length > 0 && newBodies.length > 0) {
-    found.push(...shapeDrift(shapeOf(...oldBodies), shapeOf(...newBodies), 'response'));
+    found.push(...shapeDrift(inferShape(...oldBodies), inferShape(...newBodies), 'response'));
   }
   if (oldEvents.length > 0 && newEvents.length > 0) {
-    found.push(...shapeDrift(shapeOf(oldEvents), shapeOf(newEvents), 'events'));
+    found.push(...shapeDrift(inferShape(oldEvents), inferShape(newEvents), 'events'));
   }
   if (oldEvents.length > 0 !== newEvents.length > 0 && oldBodies.length > 0 !== newBodies.length > 0) {
     const [from, to] = oldEvents.length > 0 ? ['a stream', 'a whole answer'] : ['a whole answer', 'a stream'];

@@ -14,11 +14,11 @@ export interface Effectiveness {
 /** A change of a run; undefined where a run has nothing of the kind. */
 type Mutation = (output: Json) => Json | undefined;
 
-const listOf = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : []);
+const readList = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : []);
 
 function withChain(change: (chain: Json[]) => Json[] | undefined): Mutation {
   return (output) => {
-    const chain = change(listOf(structuredClone(output.tool_chain)));
+    const chain = change(readList(structuredClone(output.tool_chain)));
     return chain && { ...output, tool_chain: chain };
   };
 }
@@ -62,7 +62,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     call.success === true ? { ...call, success: false, error: 'failed' } : undefined,
   ),
   'an error is not recovered from': (output) => {
-    const [first, ...rest] = listOf(output.errors);
+    const [first, ...rest] = readList(output.errors);
     if (first === undefined || first.recovery_action === null) return undefined;
     return { ...output, errors: [{ ...first, recovery_action: null }, ...rest] };
   },
@@ -101,7 +101,7 @@ function changed(value: unknown): unknown {
 }
 
 /** Changes the run of a golden in each way that applies, and counts which changes its comparison catches. */
-export function effectivenessOf(golden: Golden): Effectiveness {
+export function computeEffectiveness(golden: Golden): Effectiveness {
   const missed: string[] = [];
   let tried = 0;
   for (const [name, mutate] of Object.entries(MUTATIONS)) {

@@ -8,8 +8,8 @@ const PLACE = 'final_result';
 export function answerFinding(check: AnswerCheck, expected: unknown, actual: unknown): Finding | undefined {
   const difference = { place: PLACE, expected, actual };
   if (check.check === 'any') return undefined;
-  const left = textOf(expected);
-  const right = textOf(actual);
+  const left = readText(expected);
+  const right = readText(actual);
   switch (check.check) {
     case 'exact':
       return left === right ? undefined : { ...difference, message: describeDifference(difference) };
@@ -37,7 +37,7 @@ export function answerFinding(check: AnswerCheck, expected: unknown, actual: unk
   }
 }
 
-function textOf(value: unknown): string {
+function readText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
@@ -45,7 +45,7 @@ const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 
 /** The tolerance that matchers define. `[*]` in a path matches any index. */
-export function toleranceOf(matchers: Readonly<Record<string, Matcher>>): Tolerance {
+export function readTolerance(matchers: Readonly<Record<string, Matcher>>): Tolerance {
   const byPath = new Map(Object.entries(matchers));
   if (byPath.size === 0) return () => undefined;
   return (place) => {
@@ -60,7 +60,7 @@ function satisfies(matcher: Matcher, expected: unknown, actual: unknown): boolea
     case 'any':
       return true;
     case 'same_type':
-      return typeOf(expected) === typeOf(actual);
+      return readType(expected) === readType(actual);
     case 'uuid':
       return typeof actual === 'string' && UUID.test(actual);
     case 'timestamp':
@@ -73,14 +73,14 @@ function satisfies(matcher: Matcher, expected: unknown, actual: unknown): boolea
   }
 }
 
-function typeOf(value: unknown): string {
+function readType(value: unknown): string {
   return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
 }
 
 /** Whether a text matches a pattern in which `*` matches any characters, and a backslash takes the next one as it is. */
 function isLike(text: string, pattern: string): boolean {
   // Linear in the text.
-  const [head = '', ...rest] = literalsOf(pattern);
+  const [head = '', ...rest] = listLiterals(pattern);
   const tail = rest.pop();
   if (tail === undefined) return text === head;
   if (!text.startsWith(head) || text.length < head.length + tail.length || !text.endsWith(tail)) return false;
@@ -94,7 +94,7 @@ function isLike(text: string, pattern: string): boolean {
 }
 
 /** The texts between the `*` of a pattern. */
-function literalsOf(pattern: string): string[] {
+function listLiterals(pattern: string): string[] {
   const literals = [''];
   for (const [token] of pattern.matchAll(/\\?./gs)) {
     if (token === '*') literals.push('');

@@ -24,7 +24,7 @@ const TELLING_FIELDS: ReadonlySet<string> = new Set(['object', 'type', 'role']);
 const ARGUMENT_FIELDS: ReadonlySet<string> = new Set(['input', 'args']);
 
 /** The combined shape of all values. */
-export function shapeOf(...values: readonly unknown[]): Shape {
+export function inferShape(...values: readonly unknown[]): Shape {
   const shape = newShape();
   for (const value of values) add(shape, value, 0);
   return shape;
@@ -35,7 +35,7 @@ function newShape(): Shape {
 }
 
 function add(shape: Shape, value: unknown, depth: number): void {
-  const type = typeOf(value);
+  const type = readType(value);
   shape.types.add(type);
   if (depth >= MAX_DEPTH) return;
   if (type === 'array') {
@@ -50,7 +50,7 @@ function addObject(shape: Shape, value: Readonly<Record<string, unknown>>, depth
   for (const [name, inner] of Object.entries(value)) {
     const field = slot(shape.fields, name);
     if (isCall && ARGUMENT_FIELDS.has(name)) {
-      field.types.add(typeOf(inner));
+      field.types.add(readType(inner));
       continue;
     }
     if (TELLING_FIELDS.has(name) && typeof inner === 'string') field.words.add(inner);
@@ -67,12 +67,12 @@ function slot(shapes: Map<string, Shape>, name: string): Shape {
 }
 
 function typeName(item: unknown): string {
-  const type = typeOf(item) === 'object' ? (item as Readonly<Record<string, unknown>>).type : undefined;
+  const type = readType(item) === 'object' ? (item as Readonly<Record<string, unknown>>).type : undefined;
   return typeof type === 'string' ? type : '';
 }
 
 /** The JSON type of a parsed value. */
-function typeOf(value: unknown): JsonType {
+function readType(value: unknown): JsonType {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return 'array';
   const type = typeof value;

@@ -1,7 +1,7 @@
 /** What is derived from the parts of a recording: turns, models, hashes, totals; and the golden of a program. */
 import { VERSION } from '../../base/index.ts';
 import { canonicalHash } from '../../json/index.ts';
-import { apiOfPath, providerOf } from '../../wire/index.ts';
+import { apiOfPath, findProvider } from '../../wire/index.ts';
 import {
   type ExchangeUsage,
   FORMAT_VERSION,
@@ -52,9 +52,9 @@ export function goldenOfProgram(
   const taken = parts.filter((part) => 'exchange' in part);
   const exchanges = inTurns(taken.map(({ exchange }) => exchange).sort(byOrder));
   const stories = exchanges.map(readExchange);
-  const cassette = cassetteOf(parts);
+  const cassette = findCassette(parts);
   const isRecorded = taken.length > 0 && taken.every((part) => part.is_from_provider);
-  const models = modelsOf(exchanges);
+  const models = listModels(exchanges);
   const [first] = exchanges;
   const api = first === undefined ? undefined : apiOfPath(first.request.path);
   const failed = stories.some(({ failure }) => failure !== undefined);
@@ -76,7 +76,7 @@ export function goldenOfProgram(
       tools: toolHashes(cassette),
     },
     input: {
-      provider: (api === undefined ? undefined : providerOf(api)?.key) ?? 'unknown',
+      provider: (api === undefined ? undefined : findProvider(api)?.key) ?? 'unknown',
       model: stories.find(({ model }) => model !== undefined)?.model ?? 'unknown',
     },
     golden_output: { ...programOutput(stories, exchanges), ...(isWhole ? {} : { success: false }) },
@@ -90,7 +90,7 @@ export function goldenOfProgram(
   };
 }
 
-function cassetteOf(parts: readonly ProgramPart[]): McpCassette | null {
+function findCassette(parts: readonly ProgramPart[]): McpCassette | null {
   const servers = new Map<string, { reached?: Reached; connections: McpConnection[] }>();
   const calls = new Map<number, McpCall>();
   for (const part of parts) {
@@ -115,7 +115,7 @@ function byOrder(
 }
 
 /** The models that answered, each once. */
-export function modelsOf(exchanges: readonly TakenExchange[]): string[] {
+export function listModels(exchanges: readonly TakenExchange[]): string[] {
   const models = exchanges.map(({ request, response }) => readAnswer(request.path, response)?.model);
   return [...new Set(models.filter((model): model is string => Boolean(model)))];
 }

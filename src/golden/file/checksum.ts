@@ -9,14 +9,14 @@ export function sealGolden(golden: UnsealedGolden): Golden {
   return {
     ...content,
     ...(approval === undefined ? {} : { approval }),
-    checksum: checksumOf(content),
+    checksum: computeChecksum(content),
   };
 }
 
 /** Where a golden was changed after it was sealed; empty when it was not. */
 export function editedPlaces(golden: Golden): string[] {
   const { checksum, approval: _, ...content } = golden;
-  const now = checksumOf(content);
+  const now = computeChecksum(content);
   if (now.sha256 === checksum.sha256) return [];
   const places = [...new Set([...Object.keys(checksum.parts), ...Object.keys(now.parts)])];
   const changed = places.filter((place) => checksum.parts[place] !== now.parts[place]);
@@ -24,14 +24,14 @@ export function editedPlaces(golden: Golden): string[] {
 }
 
 /** Covers the expanded content, whatever the packing. */
-function checksumOf(content: UnsealedGolden): GoldenChecksum {
+function computeChecksum(content: UnsealedGolden): GoldenChecksum {
   const parts: Record<string, string> = {};
-  for (const [place, value] of partsOf(content)) parts[place] = canonicalHash(value).slice(0, PART_DIGITS);
+  for (const [place, value] of listParts(content)) parts[place] = canonicalHash(value).slice(0, PART_DIGITS);
   return { sha256: canonicalHash(content), parts };
 }
 
 /** The parts that are hashed one by one, to locate a change: fields, and the entries of long lists. */
-function* partsOf(content: UnsealedGolden): Generator<readonly [place: string, value: unknown]> {
+function* listParts(content: UnsealedGolden): Generator<readonly [place: string, value: unknown]> {
   for (const [field, value] of Object.entries(content)) {
     if (field === 'provider_responses' || field === 'golden_output' || field === 'mcp_cassette') continue;
     yield [field, value];

@@ -43,17 +43,18 @@ function compare(base: unknown, value: unknown, place: string, found: Draft): vo
       else inner.changes[`${place}[${index}]`] = item;
     }
   } else if (isObject(base) && isObject(value) && hasPlainNames(base) && hasPlainNames(value)) {
-    const placeOf = (name: string): string => (place === '' ? name : `${place}.${name}`);
-    for (const name of Object.keys(base)) if (!Object.hasOwn(value, name)) inner.removed.push(placeOf(name));
+    const findPlace = (name: string): string => (place === '' ? name : `${place}.${name}`);
+    for (const name of Object.keys(base))
+      if (!Object.hasOwn(value, name)) inner.removed.push(findPlace(name));
     for (const [name, member] of Object.entries(value)) {
-      if (Object.hasOwn(base, name)) compare(base[name], member, placeOf(name), inner);
-      else inner.changes[placeOf(name)] = member;
+      if (Object.hasOwn(base, name)) compare(base[name], member, findPlace(name), inner);
+      else inner.changes[findPlace(name)] = member;
     }
   } else {
     inner.changes[place] = value;
   }
   const whole: Draft = { changes: { [place]: value }, removed: [] };
-  const shorter = place !== '' && sizeOf(whole) < sizeOf(inner) ? whole : inner;
+  const shorter = place !== '' && measureSize(whole) < measureSize(inner) ? whole : inner;
   Object.assign(found.changes, shorter.changes);
   found.removed.push(...shorter.removed);
 }
@@ -70,23 +71,23 @@ export function applied(
   // The base belongs to its own exchange, so the changes are made to a copy.
   const root = structuredClone(base);
   for (const place of removed) {
-    const [owner, last] = ownerOf(root, place);
+    const [owner, last] = findOwner(root, place);
     if (Array.isArray(owner) || !Object.hasOwn(owner, last)) throw unreadable(`there is no ${place}`);
     delete owner[last];
   }
   for (const [place, value] of Object.entries(changes)) {
-    const [owner, last] = ownerOf(root, place);
+    const [owner, last] = findOwner(root, place);
     if (Array.isArray(owner) && !(Number(last) <= owner.length)) throw unreadable(`there is no ${place}`);
     // An assignment to __proto__ would not make a member.
     Object.defineProperty(owner, last, { value, writable: true, enumerable: true, configurable: true });
   }
-  budget.left -= sizeOf(root);
+  budget.left -= measureSize(root);
   if (budget.left < 0) throw unreadable(`its exchanges expand to more than ${EXPANSION_LIMIT} characters`);
   return root;
 }
 
 /** The object or array that holds a place, and the last step of the place: a name or an index. */
-function ownerOf(root: unknown, place: string): readonly [Record<string, unknown>, string] {
+function findOwner(root: unknown, place: string): readonly [Record<string, unknown>, string] {
   const matches = [...place.matchAll(STEP)];
   const steps = matches.map(([, name, index]) => name ?? index ?? '');
   const last = steps.pop();
@@ -107,7 +108,7 @@ function hasPlainNames(value: object): boolean {
 }
 
 /** Length of a value as JSON. */
-export function sizeOf(value: unknown): number {
+export function measureSize(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
 }
 

@@ -45,7 +45,7 @@ export class GoldenMismatchError extends ObservatoryError {
   readonly differences: readonly (Difference | Finding)[];
 
   constructor(what: string, differences: readonly (Difference | Finding)[] = []) {
-    const listed = differences.slice(0, MAX_LISTED).map((one) => `\n  ${messageOf(one)}`);
+    const listed = differences.slice(0, MAX_LISTED).map((one) => `\n  ${formatMessage(one)}`);
     const more = differences.length - listed.length;
     super('GOLDEN_MISMATCH', what + listed.join('') + (more > 0 ? `\n  and ${more} more` : ''));
     this.name = 'GoldenMismatchError';
@@ -53,6 +53,6 @@ export class GoldenMismatchError extends ObservatoryError {
   }
 }
 
-function messageOf(one: Difference | Finding): string {
+function formatMessage(one: Difference | Finding): string {
   return 'message' in one ? one.message : describeDifference(one);
 }

@@ -68,19 +68,19 @@ export async function importExchanges(
   const goldens: UnsealedGolden[] = [];
   for (const [id, rows] of conversations) {
     rows.sort((left, right) => (left.turn ?? 0) - (right.turn ?? 0));
-    const golden = await goldenOf(id, rows);
+    const golden = await buildGolden(id, rows);
     if (golden !== undefined && (all || golden.usesTools)) goldens.push(golden.golden);
   }
   return goldens;
 }
 
-async function goldenOf(id: string, rows: readonly RecordedExchange[]) {
+async function buildGolden(id: string, rows: readonly RecordedExchange[]) {
   const [first] = rows;
   if (first === undefined) return undefined;
   const scrubber = new Scrubber();
   const played: ProviderExchange[] = [];
   for (const [index, row] of rows.entries())
-    played.push(await scrubber.cleanExchange(exchangeOf(row, index)));
+    played.push(await scrubber.cleanExchange(toExchange(row, index)));
   const stories = played.map(readExchange);
   const models = [...new Set(stories.flatMap(({ model }) => (model === undefined ? [] : [model])))];
   const results = stories.some(({ request }) => request.some(({ role }) => role === 'tool'));
@@ -96,7 +96,7 @@ async function goldenOf(id: string, rows: readonly RecordedExchange[]) {
     category: stories.some(({ failure }) => failure !== undefined) ? 'error_recovery' : 'happy_path',
     runner: 'other',
     source: 'recorded',
-    recorded_at: dateOf(first),
+    recorded_at: readDate(first),
     // It documents what was said at that time, so it does not expire.
     expires_at: null,
     versions: { observatory: VERSION, sdk: null, models, tools: {} },
@@ -109,7 +109,7 @@ async function goldenOf(id: string, rows: readonly RecordedExchange[]) {
   return { golden, usesTools: results || stories.some(({ calls }) => calls.length > 0) };
 }
 
-function exchangeOf(row: RecordedExchange, index: number): ProviderExchange {
+function toExchange(row: RecordedExchange, index: number): ProviderExchange {
   const { method = 'POST', path, body } = row.request;
   const { status, headers = {}, sse } = row.response;
   const url = new URL(path, 'https://recorded.invalid');
@@ -119,7 +119,7 @@ function exchangeOf(row: RecordedExchange, index: number): ProviderExchange {
   const text = sse === undefined ? JSON.stringify(row.response.body ?? null) : compactStream(sse);
   const response = toWireResponse({ status, headers: given }, text, undefined);
   const usage = exchangeUsage(readAnswer(request.path, response)?.usage);
-  const startedAt = dateOf(row);
+  const startedAt = readDate(row);
   const date = startedAt === null ? {} : { started_at: startedAt };
   return { iteration: index + 1, request, response, token_usage: usage, duration_ms: null, ...date };
 }
@@ -136,7 +136,7 @@ function compactStream(sse: string): string {
 }
 
 /** The date of the recording, else the one OpenAI puts into its answers. */
-function dateOf({ recorded_at: recordedAt, response }: RecordedExchange): string | null {
+function readDate({ recorded_at: recordedAt, response }: RecordedExchange): string | null {
   const time = Date.parse(recordedAt ?? '');
   if (Number.isFinite(time)) return new Date(time).toISOString();
   const { created, created_at: createdAt } = isObject(response.body) ? response.body : {};

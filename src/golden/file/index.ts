@@ -1,7 +1,7 @@
 export { type ApproveGoldenOptions, approveGolden, isApproved } from './approve.ts';
 export {
   inTurns,
-  modelsOf,
+  listModels,
   type ProgramHead,
   type ProgramPart,
   type TakenExchange,
@@ -33,8 +33,8 @@ export {
   type WireResponse,
 } from './format.ts';
 export { importExchanges, type RecordedExchange, readRecordedExchange } from './import.ts';
-export { fromGoldenInput, secretsOf, toGoldenInput } from './input.ts';
-export { Journal, recorderOf } from './journal.ts';
+export { fromGoldenInput, readSecrets, toGoldenInput } from './input.ts';
+export { findRecorder, Journal } from './journal.ts';
 export { A_CATEGORY, A_DATE_OR_NULL, A_GOLDEN, A_NUMBER_OR_NULL } from './option-kinds.ts';
 export {
   type GoldenProblem,

@@ -91,7 +91,7 @@ export function fromGoldenInput(input: GoldenInput): RunOptions {
 }
 
 /** Potential secrets in a server config: values of environments, headers, URLs and the variables they refer to. */
-export async function secretsOf(config: unknown): Promise<string[]> {
+export async function readSecrets(config: unknown): Promise<string[]> {
   const entries = Object.values(await readServerEntries(config)).filter(isObject);
   const values = entries.flatMap(({ env, headers, url }) => [
     ...[env, headers]

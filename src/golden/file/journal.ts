@@ -39,7 +39,7 @@ export class Journal {
 }
 
 /** The other process that is recording to a file. */
-export async function recorderOf(path: string): Promise<number | undefined> {
+export async function findRecorder(path: string): Promise<number | undefined> {
   try {
     const [line = ''] = (await readFile(path, 'utf8')).split('\n', 1);
     const pid = line.startsWith(MARK) ? (JSON.parse(line) as { pid?: unknown }).pid : undefined;

@@ -15,7 +15,7 @@ import {
   deltaBetween,
   EXPANSION_LIMIT,
   type ExpansionBudget,
-  sizeOf,
+  measureSize,
   unreadable,
 } from './delta.ts';
 import type { Golden, ProviderExchange, StreamEvent, WireRequest, WireResponse } from './format.ts';
@@ -101,12 +101,12 @@ function packRequest(exchanges: readonly ProviderExchange[], index: number): Pac
   let best: PackedRequest = request;
   for (let from = Math.max(0, index - MAX_BASES); from < index; from += 1) {
     const base = exchanges[from]?.request;
-    if (base === undefined || headOf(base) !== headOf(request)) continue;
+    if (base === undefined || buildHead(base) !== buildHead(request)) continue;
     const delta = deltaBetween(base.body, request.body);
     // Requests are matched regardless of the order of members.
     if (delta === undefined || canonicalHash(applied(base.body, delta)) !== canonicalHash(request.body))
       continue;
-    if (sizeOf({ from, ...delta }) < sizeOf(best)) best = { from, ...delta };
+    if (measureSize({ from, ...delta }) < measureSize(best)) best = { from, ...delta };
   }
   return best;
 }
@@ -120,7 +120,7 @@ function packEvent(event: StreamEvent, streams: Streams): PackedEvent {
   if (delta === undefined || JSON.stringify(applied(base?.data, delta)) !== JSON.stringify(event.data))
     return event;
   const packed = event.event === undefined ? delta : { event: event.event, ...delta };
-  return sizeOf(packed) < sizeOf(event) ? packed : event;
+  return measureSize(packed) < measureSize(event) ? packed : event;
 }
 
 function expandRequest(
@@ -141,6 +141,6 @@ function expandEvent(event: PackedEvent, streams: Streams, budget: ExpansionBudg
   return streams.add({ ...base, data: applied(base.data, event, budget) });
 }
 
-function headOf({ method, path, headers }: WireRequest): string {
+function buildHead({ method, path, headers }: WireRequest): string {
   return canonicalHash({ method, path, headers });
 }

@@ -52,7 +52,7 @@ export function readExchange({ request, response }: ProviderExchange): ExchangeS
     refused: said?.choices()[0]?.parts.some((part) => part.type === 'text' && part.isRefusal) === true,
     model: said?.model ?? askedModel(request.path, request.body),
     usage: said?.usage,
-    failure: failureOf(request.path, response, said),
+    failure: findFailure(request.path, response, said),
   };
 }
 
@@ -71,7 +71,7 @@ export function readAnswer(path: string, { body, events, status }: WireResponse)
   return api.readAnswer(stream.whole());
 }
 
-function failureOf(
+function findFailure(
   path: string,
   response: WireResponse,
   said: Answer | undefined,

@@ -72,7 +72,7 @@ interface Reading {
 
 function collect(value: unknown, place: string, reading: Reading, found: Record<string, Matcher>): void {
   if (typeof value === 'string') {
-    const matcher = value.length > MAX_TEXT ? undefined : matcherOf(value, reading);
+    const matcher = value.length > MAX_TEXT ? undefined : findMatcher(value, reading);
     if (matcher !== undefined) found[place] = matcher;
   } else if (typeof value === 'number') {
     if (isNear(value, reading.clock) || isNear(value * 1000, reading.clock)) found[place] = 'number';
@@ -83,7 +83,7 @@ function collect(value: unknown, place: string, reading: Reading, found: Record<
   }
 }
 
-function matcherOf(text: string, reading: Reading): Matcher | undefined {
+function findMatcher(text: string, reading: Reading): Matcher | undefined {
   let from = 0;
   let like = '';
   for (const { 0: token, index } of text.matchAll(TOKENS)) {
@@ -103,7 +103,7 @@ function isVolatile(token: string, { clock, isAnswered }: Reading): boolean {
   if (Number.isNaN(clock)) return false;
   if (/^\d+$/.test(token)) return isNear(Number(token) * (token.length > 10 ? 1 : 1000), clock);
   if (/^\d{1,2}:/.test(token)) return isTimeOfDay(token, clock);
-  return timesOf(token).some((time) =>
+  return listTimes(token).some((time) =>
     token.includes(':') ? isNear(time, clock) : Math.abs(time - clock) <= DAY_MS,
   );
 }
@@ -113,7 +113,7 @@ function isNear(time: number, clock: number): boolean {
 }
 
 /** A token as a time in this zone and in UTC; of a date with slashes with the day first too. */
-function timesOf(token: string): number[] {
+function listTimes(token: string): number[] {
   const text = token.replace(' at ', ' ').replace(/ \([^()]*\)$/, '');
   const turned = text.replace(/^(\d{1,2})\/(\d{1,2})\//, '$2/$1/');
   return [text, turned]

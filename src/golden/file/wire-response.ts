@@ -91,7 +91,7 @@ export async function fromWireResponse(
   turn: () => Promise<void> = async () => {},
 ): Promise<Response> {
   if (wire.error !== undefined) {
-    const fault = await faultOf(wire.error, signal);
+    const fault = await toFault(wire.error, signal);
     await turn();
     throw fault;
   }
@@ -100,7 +100,7 @@ export async function fromWireResponse(
     await turn();
     return new Response(null, init);
   }
-  const pieces = piecesOf(wire);
+  const pieces = listPieces(wire);
   let giveUp = (): void => {};
   const end = (): Promise<void> => {
     signal?.removeEventListener('abort', giveUp);
@@ -117,7 +117,7 @@ export async function fromWireResponse(
     async pull(controller) {
       const isCut = wire.cut !== undefined;
       if (pieces.length <= (isCut ? 0 : 1)) {
-        const fault = isCut ? await faultOf(wire.cut as NetworkFault, signal) : undefined;
+        const fault = isCut ? await toFault(wire.cut as NetworkFault, signal) : undefined;
         await end();
         if (signal?.aborted === true) return;
         if (fault !== undefined) return controller.error(fault);
@@ -132,7 +132,7 @@ export async function fromWireResponse(
 }
 
 /** The error of a failed connection; where the program gave it up, when it does so again. */
-async function faultOf(fault: NetworkFault, signal: AbortSignal | undefined): Promise<unknown> {
+async function toFault(fault: NetworkFault, signal: AbortSignal | undefined): Promise<unknown> {
   if (fault.code !== ABORTED || signal === undefined) return networkError(fault);
   if (!signal.aborted)
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
@@ -140,7 +140,7 @@ async function faultOf(fault: NetworkFault, signal: AbortSignal | undefined): Pr
 }
 
 /** The body as sent over the wire, in pieces. */
-function piecesOf(wire: WireResponse): Uint8Array[] {
+function listPieces(wire: WireResponse): Uint8Array[] {
   if (wire.base64 !== undefined) return [Buffer.from(wire.base64, 'base64')];
   const texts =
     wire.events === undefined

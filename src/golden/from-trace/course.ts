@@ -15,7 +15,7 @@ export function assertSameCourse(run: StoredRun, golden: Golden): void {
     if (exchange === undefined) {
       throw otherCourse(`it ended after ${exchanges.length} of ${run.turns.length} model calls`);
     }
-    const [stored, played] = [linesOf(turn.input), linesOf(readExchange(exchange).request)];
+    const [stored, played] = [listLines(turn.input), listLines(readExchange(exchange).request)];
     const at = stored.findIndex((line, position) => line !== played[position]);
     if (at < 0 && stored.length === played.length) continue;
     const place = at < 0 ? stored.length : at;
@@ -35,7 +35,7 @@ function otherCourse(how: string): Error {
 }
 
 /** The content of a request, part by part, independent of the provider. */
-function linesOf(messages: readonly Message[]): string[] {
+function listLines(messages: readonly Message[]): string[] {
   return messages.flatMap(({ parts }) =>
     parts.flatMap((part) => {
       switch (part.type) {
@@ -79,7 +79,7 @@ export function withStoredTimes(golden: Golden, run: StoredRun): Golden {
 
 function outputWithTimes(output: GoldenOutput, run: StoredRun): GoldenOutput {
   const left = [...run.calls];
-  const chain = recordsOf(output.tool_chain).map((entry) => {
+  const chain = readRecords(output.tool_chain).map((entry) => {
     const args = canonicalJson(entry.arguments ?? {});
     const at = left.findIndex(
       (call) => `${call.server}.${call.tool}` === entry.tool_name && canonicalJson(call.arguments) === args,
@@ -94,7 +94,7 @@ function outputWithTimes(output: GoldenOutput, run: StoredRun): GoldenOutput {
     execution_metadata: {
       ...metadata,
       total_execution_time: run.durationMs / 1000,
-      tool_performance: recordsOf(metadata.tool_performance).map((figures) => {
+      tool_performance: readRecords(metadata.tool_performance).map((figures) => {
         const times = chain
           .filter((entry) => 'tool_name' in entry && entry.tool_name === figures.tool_name)
           .map((entry) => entry.execution_time);
@@ -110,6 +110,6 @@ function outputWithTimes(output: GoldenOutput, run: StoredRun): GoldenOutput {
   };
 }
 
-function recordsOf(value: unknown): readonly GoldenOutput[] {
+function readRecords(value: unknown): readonly GoldenOutput[] {
   return Array.isArray(value) ? (value as readonly GoldenOutput[]) : [];
 }

@@ -4,7 +4,7 @@ import { type Loopback, openLoopback } from '../replay/index.ts';
 import { type StoredCall, type StoredRun, type StoredTurn, takeCall } from './stored-run.ts';
 
 /** Base URL for a provider's SDK, by the key of the provider. */
-export function baseUrlOf(key: string, { url }: Loopback): string {
+export function toBaseUrl(key: string, { url }: Loopback): string {
   return `${url}${PROVIDERS.find((provider) => provider.key === key)?.basePath ?? ''}`;
 }
 
@@ -124,7 +124,7 @@ function answerTo(
 function callAnswer(call: StoredCall | undefined): object {
   if (call === undefined) return { error: { code: -32000, message: 'The trace holds no such call' } };
   if (call.errorCode === undefined) return { result: call.result };
-  return { error: { code: call.errorCode, message: bareMessage(textOf(call.result), call.errorCode) } };
+  return { error: { code: call.errorCode, message: bareMessage(toText(call.result), call.errorCode) } };
 }
 
 /** Removes the code that SDKs prefix, since they will prefix it again. */
@@ -133,7 +133,7 @@ function bareMessage(text: string, code: number): string {
   return text.startsWith(prefix) ? text.slice(prefix.length) : text;
 }
 
-function textOf(result: StoredCall['result']): string {
+function toText(result: StoredCall['result']): string {
   const [first] = Array.isArray(result.content) ? (result.content as readonly { text?: unknown }[]) : [];
   return typeof first?.text === 'string' ? first.text : '';
 }

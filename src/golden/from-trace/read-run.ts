@@ -2,7 +2,7 @@ import { semconv } from '../../base/index.ts';
 import type { Message } from '../../interaction/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
 import { PROVIDERS } from '../../wire/index.ts';
-import { attributeAt, contentOf, notCaptured, type SpanRow, unusable } from './spans.ts';
+import { attributeAt, notCaptured, type SpanRow, toContent, unusable } from './spans.ts';
 import type { StoredCall, StoredRun, StoredTool, StoredTurn } from './stored-run.ts';
 
 const ATTR_SERVER = 'observatory.mcp_server';
@@ -16,13 +16,13 @@ const LOCAL_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1
  * @throws ObservatoryError `TRACE_UNUSABLE` if there is not exactly one run, or its content was not captured.
  */
 export function readRun(traceId: string, spans: readonly SpanRow[], agentSpan?: string): StoredRun {
-  const agent = agentOf(traceId, spans, agentSpan);
+  const agent = findAgent(traceId, spans, agentSpan);
   const inside = spansUnder(agent, spans);
   const chats = inside.filter(({ operation }) => operation === 'chat');
   if (chats.length === 0) throw unusable(`The run in the trace ${traceId} made no model call`);
-  const turns = chats.map(turnOf);
+  const turns = chats.map(toTurn);
   const toolSpans = inside.filter(({ operation }) => operation === 'execute_tool');
-  const calls = toolSpans.map((span) => callOf(span, turns));
+  const calls = toolSpans.map((span) => toCall(span, turns));
   const provider = PROVIDERS.find(({ name }) => name === agent.provider)?.key;
   if (provider === undefined) {
     throw unusable(`The run asked the provider '${agent.provider}', which cannot be played back`);
@@ -41,11 +41,11 @@ export function readRun(traceId: string, spans: readonly SpanRow[], agentSpan?: 
     isLocalModel: chats.every((span) => LOCAL_HOSTS.has(textAt(span, semconv.ATTR_SERVER_ADDRESS) ?? '')),
     turns,
     calls,
-    tools: toolsOffered(chats.flatMap(definitionsOf), serversByModelName(toolSpans, turns)),
+    tools: toolsOffered(chats.flatMap(listDefinitions), serversByModelName(toolSpans, turns)),
   };
 }
 
-function agentOf(traceId: string, spans: readonly SpanRow[], wanted: string | undefined): SpanRow {
+function findAgent(traceId: string, spans: readonly SpanRow[], wanted: string | undefined): SpanRow {
   const agents = spans.filter(
     ({ operation, attributes }) => operation === 'invoke_agent' && attributes[ATTR_STOP_REASON] !== undefined,
   );
@@ -90,21 +90,21 @@ function spansUnder(agent: SpanRow, spans: readonly SpanRow[]): SpanRow[] {
   return found.sort((a, b) => a.startedMs - b.startedMs);
 }
 
-function turnOf(span: SpanRow): StoredTurn {
-  const { input, output } = contentOf(span);
+function toTurn(span: SpanRow): StoredTurn {
+  const { input, output } = toContent(span);
   return {
     input,
     output: span.failed ? undefined : output,
     errorType: span.failed ? (textAt(span, semconv.ATTR_ERROR_TYPE) ?? 'error') : undefined,
     finishReason: span.finishReason ?? undefined,
-    usage: usageOf(span),
+    usage: readUsage(span),
     model: span.model ?? '',
     responseId: span.responseId ?? undefined,
     durationMs: span.endedMs - span.startedMs,
   };
 }
 
-function usageOf({ tokens }: SpanRow): TokenUsage | undefined {
+function readUsage({ tokens }: SpanRow): TokenUsage | undefined {
   if (tokens.estimated || (tokens.input === null && tokens.output === null)) return undefined;
   return {
     inputTokens: tokens.input ?? undefined,
@@ -115,7 +115,7 @@ function usageOf({ tokens }: SpanRow): TokenUsage | undefined {
   };
 }
 
-function callOf(span: SpanRow, turns: readonly StoredTurn[]): StoredCall {
+function toCall(span: SpanRow, turns: readonly StoredTurn[]): StoredCall {
   const args = attributeAt(span, semconv.ATTR_GEN_AI_TOOL_CALL_ARGUMENTS);
   const server = textAt(span, ATTR_SERVER);
   if (server === undefined) {
@@ -156,7 +156,7 @@ function shownResult(span: SpanRow, turns: readonly StoredTurn[]): object | unde
   return undefined;
 }
 
-function definitionsOf(span: SpanRow): readonly unknown[] {
+function listDefinitions(span: SpanRow): readonly unknown[] {
   const tools = attributeAt(span, semconv.ATTR_GEN_AI_TOOL_DEFINITIONS);
   return Array.isArray(tools) ? (tools as unknown[]) : [];
 }

@@ -22,7 +22,7 @@ import {
 } from '../file/index.ts';
 import { recordRun } from '../record/index.ts';
 import { assertSameCourse, withStoredTimes } from './course.ts';
-import { baseUrlOf, playModel, playServers } from './played-trace.ts';
+import { playModel, playServers, toBaseUrl } from './played-trace.ts';
 import { readRun } from './read-run.ts';
 import { readSpans } from './spans.ts';
 import type { StoredRun } from './stored-run.ts';
@@ -87,7 +87,7 @@ async function recordAgain(run: StoredRun, file: string, options: GoldenFromTrac
   const first = run.turns[0]?.input ?? [];
   const system = first
     .filter(({ role }) => role === 'system')
-    .map(textOf)
+    .map(toText)
     .join('\n\n');
   const { systemPrompt, notes } = splitSystemPrompt(system, names);
   await using model = await playModel(run);
@@ -101,12 +101,12 @@ async function recordAgain(run: StoredRun, file: string, options: GoldenFromTrac
         mcpServers: Object.fromEntries(names.map((name) => [name, { url: servers.urlOf(name) }])),
       },
       systemPrompt,
-      userPrompt: textOf(first.find(({ role }) => role === 'user')),
+      userPrompt: toText(first.find(({ role }) => role === 'user')),
       provider: run.provider,
       model: run.model,
       namespace: run.namespace,
       apiKey: 'not-needed',
-      baseUrl: baseUrlOf(run.provider, model),
+      baseUrl: toBaseUrl(run.provider, model),
       plan: run.hasPlan,
       enableBacktracking: run.hasBacktracking,
       ...(run.stopReason === 'max_iterations' ? { maxIterations: run.turns.length - 1 } : {}),
@@ -144,7 +144,7 @@ function finished(recorded: Golden, run: StoredRun): Golden {
   };
 }
 
-function textOf(message: StoredRun['turns'][number]['input'][number] | undefined): string {
+function toText(message: StoredRun['turns'][number]['input'][number] | undefined): string {
   return (message?.parts ?? []).map((part) => (part.type === 'text' ? part.content : '')).join('');
 }
 

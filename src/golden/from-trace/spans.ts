@@ -58,10 +58,10 @@ export async function readSpans(db: Queryable, traceId: string): Promise<SpanRow
   if (rows.length === 0) {
     throw new ObservatoryError('TRACE_UNUSABLE', `mcp_traces holds no span of the trace ${traceId}`);
   }
-  return rows.map(spanOf);
+  return rows.map(readSpan);
 }
 
-function spanOf(row: Readonly<Record<string, unknown>>): SpanRow {
+function readSpan(row: Readonly<Record<string, unknown>>): SpanRow {
   const text = (name: string): string | null => (typeof row[name] === 'string' ? row[name] : null);
   const count = (name: string): number | null => (row[name] === null ? null : Number(row[name]));
   return {
@@ -106,7 +106,7 @@ interface CallContent {
 }
 
 /** @throws ObservatoryError `TRACE_UNUSABLE` if the content was not captured or is incomplete. */
-export function contentOf(span: SpanRow): CallContent {
+export function toContent(span: SpanRow): CallContent {
   const given = attributeAt(span, semconv.ATTR_GEN_AI_INPUT_MESSAGES);
   if (given === undefined) throw notCaptured(span);
   const input = [

@@ -30,7 +30,7 @@ export class PlayedServers {
   spawned({ command, args }: SpawnedCommand): PlayedServer | undefined {
     const asked = this.#scrubber.clean({ command, args: [...args] });
     const [best] = this.#commands
-      .map((recorded) => ({ name: recorded.name, likeness: likenessOf(recorded, asked) }))
+      .map((recorded) => ({ name: recorded.name, likeness: toLikeness(recorded, asked) }))
       .filter(({ likeness }) => likeness > 0)
       .sort((left, right) => right.likeness - left.likeness);
     return best === undefined ? undefined : new PlayedServer(this.#player, best.name);
@@ -138,7 +138,7 @@ async function answered(
 }
 
 /** How alike two commands are: by the program's name, and the share of arguments that one has and the other too. */
-function likenessOf(
+function toLikeness(
   recorded: Over<'command'>,
   asked: { readonly command: string; readonly args: readonly string[] },
 ): number {

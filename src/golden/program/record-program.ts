@@ -105,13 +105,13 @@ class ProgramRecorder implements Seams {
     tapRequest(request, {
       sent: (bytes) => {
         const text = decoded(bytes, String(request.getHeader('content-encoding') ?? '')).toString('utf8');
-        const head = { method: request.method, url: url.href, headers: headersOf(request.getHeaders()) };
+        const head = { method: request.method, url: url.href, headers: readHeaders(request.getHeaders()) };
         if (isModelRequest(request.method, url, parseOrKeep(text))) open = this.#model.begin(head, text);
       },
       answered: ({ statusCode = 0, headers }, body, isCut) => {
         const fault = isCut ? { code: 'ECONNRESET', message: 'aborted' } : undefined;
         const content = decoded(body, headers['content-encoding']);
-        open?.answered({ status: statusCode, headers: headersOf(headers) }, content, fault);
+        open?.answered({ status: statusCode, headers: readHeaders(headers) }, content, fault);
       },
       failed: (error) => open?.failed(error),
     });
@@ -229,7 +229,7 @@ function addedTo(env: SpawnedCommand['env']): Record<string, string | undefined>
 }
 
 /** Headers of `http` as those of `fetch`. */
-function headersOf(headers: Readonly<Record<string, unknown>>): Headers {
+function readHeaders(headers: Readonly<Record<string, unknown>>): Headers {
   const out = new Headers();
   for (const [name, value] of Object.entries(headers)) {
     for (const one of Array.isArray(value) ? value : [value])

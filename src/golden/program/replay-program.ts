@@ -5,7 +5,7 @@ import { errorMessage } from '../../base/index.ts';
 import { parseOrKeep } from '../../json/index.ts';
 import { type Golden, GoldenMismatchError, readGolden } from '../file/index.ts';
 import { sentTwice } from '../record/index.ts';
-import { answerFromGolden, GoldenPlayer, serverOf } from '../replay/index.ts';
+import { answerFromGolden, GoldenPlayer, toServer } from '../replay/index.ts';
 import { playedProcess } from './played-process.ts';
 import { PlayedServers } from './played-servers.ts';
 import { say } from './say.ts';
@@ -43,11 +43,11 @@ class ProgramReplay implements Seams {
     this.#live = live;
     this.#player = new GoldenPlayer(golden, { liveTools: live === 'tools' });
     this.#servers = new PlayedServers(golden, this.#player);
-    this.#player.signal.addEventListener('abort', () => warnOf(this.#player.failure), { once: true });
-    this.#server = serverOf(
+    this.#player.signal.addEventListener('abort', () => readWarn(this.#player.failure), { once: true });
+    this.#server = toServer(
       (request, response) => answerFromGolden(this.#player, request, response),
       (response, error) => {
-        const { status, body, headers } = refusalOf(error);
+        const { status, body, headers } = readRefusal(error);
         response.writeHead(status, headers).end(JSON.stringify(body));
       },
     );
@@ -66,7 +66,7 @@ class ProgramReplay implements Seams {
           .fetch(url, {
             method: copy.method,
             headers: copy.headers,
-            ...bodyOf(copy, text),
+            ...readBody(copy, text),
             signal: signal ?? null,
           })
           .catch(refused);
@@ -104,7 +104,7 @@ class ProgramReplay implements Seams {
     try {
       if (this.#live !== 'model') this.#player.assertFinished();
     } catch (error) {
-      warnOf(error);
+      readWarn(error);
       return false;
     }
     return turns.findings.length === 0;
@@ -117,22 +117,22 @@ class ProgramReplay implements Seams {
   }
 }
 
-function bodyOf({ method }: Request, text: string): { readonly body?: string } {
+function readBody({ method }: Request, text: string): { readonly body?: string } {
   return method === 'GET' || method === 'HEAD' ? {} : { body: text };
 }
 
-function warnOf(error: unknown): void {
+function readWarn(error: unknown): void {
   say(errorMessage(error));
 }
 
 /** A response that no SDK takes for a fault that goes away; a recorded failure is thrown as it was. */
 function refused(error: unknown): Response {
   if (!(error instanceof GoldenMismatchError)) throw error;
-  const { status, body, headers } = refusalOf(error);
+  const { status, body, headers } = readRefusal(error);
   return Response.json(body, { status, headers });
 }
 
-function refusalOf(error: unknown) {
+function readRefusal(error: unknown) {
   const message = errorMessage(error);
   return {
     status: 400,

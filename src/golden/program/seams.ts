@@ -44,7 +44,7 @@ export function installSeams(seams: Seams): void {
     const original = module.request as Callable;
     const request = function (this: unknown, ...args: unknown[]): ClientRequest {
       const make = (): ClientRequest => original.apply(this, args) as ClientRequest;
-      const asked = requestOf(args, protocol);
+      const asked = readRequest(args, protocol);
       return asked === undefined ? make() : seams.request(asked, make);
     };
     const get = function (this: unknown, ...args: unknown[]): ClientRequest {
@@ -57,7 +57,7 @@ export function installSeams(seams: Seams): void {
   const spawn = childProcess.spawn as Callable;
   const spawned = function (this: unknown, ...args: unknown[]): ChildProcess {
     const start = (): ChildProcess => spawn.apply(this, args) as ChildProcess;
-    const command = commandOf(args);
+    const command = readCommand(args);
     return command === undefined ? start() : seams.spawn(command, start);
   };
   Object.assign(childProcess, { spawn: spawned });
@@ -66,7 +66,7 @@ export function installSeams(seams: Seams): void {
 }
 
 /** The arguments `(url?, options?, callback?)`; undefined for those that Node will refuse. */
-function requestOf(args: readonly unknown[], protocol: string): NodeRequest | undefined {
+function readRequest(args: readonly unknown[], protocol: string): NodeRequest | undefined {
   try {
     const rest = [...args];
     const first = rest[0];
@@ -91,7 +91,7 @@ function requestOf(args: readonly unknown[], protocol: string): NodeRequest | un
 }
 
 /** The arguments `(command, args?, options?)`; undefined for those that Node will refuse. */
-function commandOf([command, ...rest]: readonly unknown[]): SpawnedCommand | undefined {
+function readCommand([command, ...rest]: readonly unknown[]): SpawnedCommand | undefined {
   if (typeof command !== 'string') return undefined;
   const args = Array.isArray(rest[0]) ? rest[0].map(String) : [];
   const options = (Array.isArray(rest[0]) ? rest[1] : rest[0]) as

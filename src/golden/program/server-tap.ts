@@ -112,14 +112,14 @@ export class ServerTap {
   }
 
   get #server(): string {
-    this.#name ??= this.#names.of(nameOf(this.#reached), this.#reached);
+    this.#name ??= this.#names.of(toName(this.#reached), this.#reached);
     return this.#name;
   }
 
   #opened(answer: JsonObject): void {
     const info = objectAt(answer, 'serverInfo');
     // A server that was asked something before it told its name keeps the one it had.
-    this.#name ??= this.#names.of(stringAt(info, 'name') ?? nameOf(this.#reached), this.#reached);
+    this.#name ??= this.#names.of(stringAt(info, 'name') ?? toName(this.#reached), this.#reached);
     this.#recording = this.#recorder.opened(this.#name, {
       protocol_version: stringAt(answer, 'protocolVersion') ?? null,
       server_info: info ?? null,
@@ -162,7 +162,7 @@ function toError(error: JsonObject): NonNullable<McpCall['error']> {
 }
 
 /** A name for a server that does not tell its own: the script or package it is started from, or its host. */
-function nameOf(reached: Reached): string {
+function toName(reached: Reached): string {
   if ('url' in reached) return URL.canParse(reached.url) ? new URL(reached.url).host : 'server';
   const script = reached.args.find((arg) => !arg.startsWith('-')) ?? reached.command;
   return (

@@ -2,7 +2,7 @@
 import { basename, extname, join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import { nodeProblem, ObservatoryError } from '../../base/index.ts';
-import { recorderOf } from '../file/index.ts';
+import { findRecorder } from '../file/index.ts';
 import { recordProgram } from './record-program.ts';
 import { replayProgram } from './replay-program.ts';
 import { say } from './say.ts';
@@ -13,7 +13,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export async function recordThisProgram(env: Environment): Promise<void> {
   const path = pathIn(env);
   if (!isMainThread) return;
-  const owner = await recorderOf(path);
+  const owner = await findRecorder(path);
   const problem =
     nodeProblem() ?? (owner === undefined ? undefined : `Process ${owner} is recording to ${path}`);
   if (problem === undefined) recordProgram(path);

@@ -6,7 +6,7 @@ import {
   type OpenLink,
   openLink,
   type RequestControls,
-  reasonOf,
+  readReason,
   type ServerLink,
   SessionExpired,
   unavailable,
@@ -123,7 +123,7 @@ export class CassetteRecorder {
 
   /** The server sent something that belongs to no call. Attributed to the latest call to it. */
   sent(server: string, message: JsonObject): void {
-    const call = this.#lastCallOf(server);
+    const call = this.#findLastCall(server);
     if (call !== undefined) this.#sent(call, message);
   }
 
@@ -135,14 +135,14 @@ export class CassetteRecorder {
 
   /** The server announced a changed tool list. Attributed to the latest call to that server. */
   toolsChanged(server: string): void {
-    const call = this.#lastCallOf(server);
+    const call = this.#findLastCall(server);
     if (call !== undefined) call.toolsChanged = true;
     this.#note(call);
   }
 
   /** The server went away. Attributed to the latest call to that server. */
   died(server: string, cause: string, stderr: string): void {
-    const call = this.#lastCallOf(server);
+    const call = this.#findLastCall(server);
     if (call !== undefined) call.died = { cause, stderr };
     this.#note(call);
   }
@@ -161,7 +161,7 @@ export class CassetteRecorder {
     if (ended !== undefined) this.#notes.called(ended);
   }
 
-  #lastCallOf(server: string): OpenCall | undefined {
+  #findLastCall(server: string): OpenCall | undefined {
     return this.#calls.findLast((call) => call.server === server);
   }
 
@@ -259,7 +259,7 @@ function recordingSession(
         ended({ outcome: 'error', error: refusal });
       } else {
         const expired = error instanceof SessionExpired ? { session_expired: true as const } : {};
-        ended({ outcome: 'lost', message: lost ?? reasonOf(error), ...expired });
+        ended({ outcome: 'lost', message: lost ?? readReason(error), ...expired });
       }
       throw error;
     }

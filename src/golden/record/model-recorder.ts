@@ -1,9 +1,9 @@
-import { apiOfPath, PROVIDERS, providerOf } from '../../wire/index.ts';
+import { apiOfPath, findProvider, PROVIDERS } from '../../wire/index.ts';
 import {
   exchangeUsage,
   type GoldenVersions,
   inTurns,
-  modelsOf,
+  listModels,
   type NetworkFault,
   noResponse,
   type ProviderExchange,
@@ -120,7 +120,7 @@ export class ModelRecorder {
     this.#scrubber.add(url.searchParams.get('key') ?? undefined);
     const isFromProvider = PROVIDER_HOSTS.has(url.host) && url.protocol === 'https:';
     this.#onlyProviders &&= isFromProvider;
-    const sdk = sdkOf(url.pathname, head.headers);
+    const sdk = toSdk(url.pathname, head.headers);
     this.#sdk ??= sdk;
     const taken: Taken = {
       request: undefined,
@@ -131,7 +131,7 @@ export class ModelRecorder {
     };
     this.#taken.push(taken);
     const end = (): void => {
-      const exchange = exchangeOf(taken);
+      const exchange = findExchange(taken);
       if (exchange !== undefined) this.#notes?.ended(exchange, { isFromProvider, sdk });
     };
     const asked = (body: string): void => {
@@ -159,16 +159,16 @@ export class ModelRecorder {
 
   /** The completed exchanges, in request order. */
   exchanges(): ProviderExchange[] {
-    return inTurns(this.#taken.flatMap((taken) => exchangeOf(taken) ?? []));
+    return inTurns(this.#taken.flatMap((taken) => findExchange(taken) ?? []));
   }
 
   /** The models that answered, each once. */
   models(): string[] {
-    return modelsOf(this.exchanges());
+    return listModels(this.exchanges());
   }
 }
 
-function exchangeOf({ request, response, startedAt, durationMs, order }: Taken): TakenExchange | undefined {
+function findExchange({ request, response, startedAt, durationMs, order }: Taken): TakenExchange | undefined {
   if (request === undefined || response === undefined) return undefined;
   const [asked, answered] = order;
   return {
@@ -237,9 +237,9 @@ function tapped(response: Response, read: Uint8Array[], end: (cut?: NetworkFault
   });
 }
 
-function sdkOf(path: string, headers: Headers): GoldenVersions['sdk'] {
+function toSdk(path: string, headers: Headers): GoldenVersions['sdk'] {
   const api = apiOfPath(path);
-  const provider = api === undefined ? undefined : providerOf(api);
+  const provider = api === undefined ? undefined : findProvider(api);
   const version = provider?.sdkVersion(headers);
   return provider === undefined || version === undefined ? null : { name: provider.sdk, version };
 }

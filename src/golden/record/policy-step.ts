@@ -13,9 +13,9 @@ import {
   PolicyGate,
   PolicyHost,
 } from '../../policy/index.ts';
-import { A_CATEGORY, A_DATE_OR_NULL, A_NUMBER_OR_NULL, secretsOf, writeGolden } from '../file/index.ts';
+import { A_CATEGORY, A_DATE_OR_NULL, A_NUMBER_OR_NULL, readSecrets, writeGolden } from '../file/index.ts';
 import { recordingLink } from './cassette-recorder.ts';
-import { expiryOf, type RecordGoldenOptions, RunRecorder } from './record.ts';
+import { type RecordGoldenOptions, RunRecorder, readExpiry } from './record.ts';
 
 /** One policy-gated step, as a golden holds it. */
 export interface PolicyStep {
@@ -88,7 +88,7 @@ export async function recordPolicyStep(
     { openLink: recordingLink(recorder.servers), env },
     { gate, audit },
   );
-  for (const secret of await secretsOf({ mcpServers: step.servers })) recorder.scrubber.add(secret);
+  for (const secret of await readSecrets({ mcpServers: step.servers })) recorder.scrubber.add(secret);
   const parts = await recorder.parts();
   const recordedAt = options.recordedAt === undefined ? new Date() : options.recordedAt;
   await writeGolden(path, {
@@ -99,7 +99,7 @@ export async function recordPolicyStep(
       category: options.category ?? 'happy_path',
       runner: 'policy_host' as const,
       recorded_at: recordedAt?.toISOString() ?? null,
-      expires_at: expiryOf(options, parts.source, recordedAt),
+      expires_at: readExpiry(options, parts.source, recordedAt),
       input: {
         provider: step.provider,
         model,

@@ -6,8 +6,8 @@ import {
   FORMAT_VERSION,
   type GoldenCategory,
   type GoldenSource,
+  readSecrets,
   Scrubber,
-  secretsOf,
   toGoldenInput,
   toolHashes,
   type UnsealedGolden,
@@ -85,7 +85,7 @@ export async function recordRun(options: RunOptions, golden: RecordGoldenOptions
   const write = async (result: GhostResult): Promise<void> => {
     // Half a run cannot be replayed.
     if (options.signal?.aborted === true) return;
-    for (const secret of await secretsOf(options.serverConfig)) scrubber.add(secret);
+    for (const secret of await readSecrets(options.serverConfig)) scrubber.add(secret);
     const clean = <T>(value: T): Promise<T> => scrubber.cleanLarge(value);
     const { model } = result.executionMetadata;
     const input = await toGoldenInput(options, String(options.provider), model, clean);
@@ -101,7 +101,7 @@ export async function recordRun(options: RunOptions, golden: RecordGoldenOptions
         runner: 'mcp_ghost' as const,
         source,
         recorded_at: recordedAt?.toISOString() ?? null,
-        expires_at: expiryOf(golden, source, recordedAt),
+        expires_at: readExpiry(golden, source, recordedAt),
         golden_output: { ...toWire(result) },
         comparison: { final_answer: { check: 'exact' }, matchers: {}, bounds: {}, ...golden.comparison },
       })),
@@ -134,7 +134,7 @@ function isAboutContent(error: unknown): boolean {
 }
 
 /** When a golden expires; null for never. */
-export function expiryOf(
+export function readExpiry(
   golden: Pick<RecordGoldenOptions, 'expiresInDays'>,
   source: UnsealedGolden['source'],
   recordedAt: Date | null,

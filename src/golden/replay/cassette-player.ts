@@ -1,7 +1,7 @@
 import { ObservatoryError } from '../../base/index.ts';
 import type { JsonObject } from '../../json/index.ts';
 import { type OpenLink, RecordedTimeout, type ServerLink, SessionExpired } from '../../mcp-client/index.ts';
-import { toleranceOf } from '../compare/index.ts';
+import { readTolerance } from '../compare/index.ts';
 import {
   type Golden,
   GoldenMismatchError,
@@ -22,7 +22,7 @@ export class CassettePlayer {
   constructor(golden: Golden, onMiss: (error: GoldenMismatchError) => GoldenMismatchError) {
     this.#testName = golden.test_name;
     this.#onMiss = onMiss;
-    this.#calls = new Entries('', toleranceOf(golden.comparison.matchers));
+    this.#calls = new Entries('', readTolerance(golden.comparison.matchers));
     const cassette = golden.mcp_cassette;
     for (const [name, server] of Object.entries(cassette?.servers ?? {})) {
       this.#connections.set(name, [...server.connections]);
@@ -124,9 +124,9 @@ export function playedLink(cassette: CassettePlayer): OpenLink {
             if (call.outcome === 'result') setImmediate(() => hooks.onLost(link, died.cause));
             else hooks.onLost(link, died.cause);
           }
-          return endOf(call);
+          return findEnd(call);
         },
-        readResource: async (uri) => endOf(cassette.call(server, 'resources/read', { uri })),
+        readResource: async (uri) => findEnd(cassette.call(server, 'resources/read', { uri })),
         protocolError: (error) => (error instanceof PlayedError ? error.answer : undefined),
         close: () => Promise.resolve(),
       },
@@ -145,7 +145,7 @@ class PlayedError extends Error {
   }
 }
 
-function endOf(call: McpCall): JsonObject {
+function findEnd(call: McpCall): JsonObject {
   switch (call.outcome) {
     case 'result':
       return call.result ?? {};

@@ -5,7 +5,7 @@ export {
   openLoopback,
   type Playback,
   playGolden,
-  serverOf,
+  toServer,
 } from './playback.ts';
 export { canonicalRequest, GoldenPlayer, type PlayerOptions } from './player.ts';
 export {

@@ -77,7 +77,7 @@ export async function openLoopback(
   handle: LoopbackHandler,
   refuse: (response: ServerResponse, error: unknown) => void = refuseAsFault,
 ): Promise<Loopback> {
-  const server = serverOf(handle, refuse);
+  const server = toServer(handle, refuse);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
@@ -95,7 +95,7 @@ export async function openLoopback(
 }
 
 /** A server that does not listen yet. @param refuse as of {@link openLoopback} */
-export function serverOf(
+export function toServer(
   handle: LoopbackHandler,
   refuse: (response: ServerResponse, error: unknown) => void,
 ): Server {

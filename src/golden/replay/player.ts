@@ -2,7 +2,7 @@ import { checkOptions, checkValue, kinds, type OptionKinds } from '../../base/in
 import { isObject, stringAt } from '../../json/index.ts';
 import { isNotice } from '../../orchestrator/index.ts';
 import { isImageLabel } from '../../wire/index.ts';
-import { toleranceOf } from '../compare/index.ts';
+import { readTolerance } from '../compare/index.ts';
 import {
   A_GOLDEN,
   fromWireResponse,
@@ -56,7 +56,7 @@ export class GoldenPlayer {
     this.#golden = golden;
     this.#liveTools = options.liveTools === true;
     this.#inOrder = options.inOrder === true;
-    this.#exchanges = new Entries('.request', toleranceOf(golden.comparison.matchers));
+    this.#exchanges = new Entries('.request', readTolerance(golden.comparison.matchers));
     this.#turns = new AnswerTurns(golden);
     this.#cassette = new CassettePlayer(golden, (error) => this.missed(error));
     for (const [index, exchange] of golden.provider_responses.entries()) {
@@ -133,7 +133,7 @@ export class GoldenPlayer {
 
   /** The key by which requests are matched. @param index position among all requests. */
   #canonical(request: WireRequest, index: number): Record<string, unknown> {
-    return this.#inOrder ? outlineOf(request, index) : canonicalRequest(request, this.#liveTools);
+    return this.#inOrder ? describeRequest(request, index) : canonicalRequest(request, this.#liveTools);
   }
 
   /** The run departed from the golden. */
@@ -159,24 +159,24 @@ export function canonicalRequest(request: WireRequest, liveTools: boolean): Reco
   const { body } = request;
   return {
     method: request.method,
-    api: apiOf(request.path),
+    api: toApi(request.path),
     body: liveTools ? withoutResults(body) : body,
   };
 }
 
 /** The part that requests at the same position of a conversation share, apart from their wording. */
-function outlineOf(request: WireRequest, index: number): Record<string, unknown> {
+function describeRequest(request: WireRequest, index: number): Record<string, unknown> {
   const body = (request.body ?? {}) as Record<string, unknown>;
   const messages = body.messages ?? body.contents ?? body.input;
   return {
-    api: apiOf(request.path),
+    api: toApi(request.path),
     index,
     model: body.model,
     messages: Array.isArray(messages) ? messages.length : 1,
   };
 }
 
-function apiOf(path: string): string {
+function toApi(path: string): string {
   const start = Math.max(...API_ENDS.map((end) => path.lastIndexOf(end)));
   return start === -1 ? path : path.slice(start + 1);
 }

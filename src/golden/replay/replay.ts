@@ -9,7 +9,7 @@ import {
 import type { JsonObject } from '../../json/index.ts';
 import { type GhostResult, type RunOptions, runGhost, toWire } from '../../orchestrator/index.ts';
 import { askResultToWire } from '../../policy/index.ts';
-import { compareWithGolden, outputOf } from '../compare/index.ts';
+import { compareWithGolden, toOutput } from '../compare/index.ts';
 import {
   type Finding,
   fromGoldenInput,
@@ -95,7 +95,7 @@ export async function replayGolden(path: string, options: ReplayOptions = {}): P
   checkOptions(options, OPTIONS, 'replayGolden()');
   const golden = await readGolden(path, { allowExpired: options.allowExpired });
   try {
-    const output = outputOf(await run(golden, path, options));
+    const output = toOutput(await run(golden, path, options));
     return { golden, output, findings: compareWithGolden(golden, output, { replayed: true }) };
   } catch (error) {
     if (!(error instanceof GoldenMismatchError)) throw error;

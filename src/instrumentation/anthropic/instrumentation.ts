@@ -1,7 +1,7 @@
 import { type Attributes, context } from '@opentelemetry/api';
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
 import { semconv } from '../../base/index.ts';
-import { holdsTextAlone, outerCallOf, parseRequest, present } from '../../interaction/index.ts';
+import { findOuterCall, holdsTextAlone, parseRequest, present } from '../../interaction/index.ts';
 import { isObject, type JsonObject, numberAt, objectAt, stringAt, stringsAt } from '../../json/index.ts';
 import { type Answer, anthropicMessages } from '../../wire/index.ts';
 import {
@@ -139,7 +139,7 @@ function prepareHelper(self: ApiResource, config: AnthropicInstrumentationConfig
 
 /** Where an outer span represents this call already, the SDK's own would be a duplicate. */
 function hideTracerFromOuterCall({ _client: client }: ApiResource): void {
-  if (client !== undefined && tracesItself(client) && outerCallOf(context.active()) !== undefined)
+  if (client !== undefined && tracesItself(client) && findOuterCall(context.active()) !== undefined)
     hideTracer(client);
 }
 
@@ -156,7 +156,7 @@ function describeCall(
   const server = serverAddress(self._client?.baseURL);
   return {
     operation: semconv.GEN_AI_OPERATION_NAME_VALUE_CHAT,
-    provider: providerOf(self._client, server?.address),
+    provider: findProvider(self._client, server?.address),
     model: stringAt(body, 'model'),
     server,
     stream: body.stream === true,
@@ -175,7 +175,7 @@ const PLATFORMS: readonly (readonly [field: string, provider: string])[] = [
 ];
 
 /** Who answers: as the client says, else by its host or class, which may be reached through a gateway. */
-function providerOf(client: ApiClient | undefined, host: string | undefined): string {
+function findProvider(client: ApiClient | undefined, host: string | undefined): string {
   const named = client?._genAIProviderName;
   if (typeof named === 'string' && named !== 'anthropic') return named;
   const platform = PLATFORMS.find(([field]) => client !== undefined && field in client)?.[1];

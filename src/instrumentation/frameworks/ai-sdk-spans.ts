@@ -21,7 +21,7 @@ import {
   readInteraction,
   recordModelCall,
 } from '../../interaction/index.ts';
-import { isObject, textOf } from '../../json/index.ts';
+import { isObject, toText } from '../../json/index.ts';
 import { type CallHost, errorFacts, guard, replaceExports } from '../shared/index.ts';
 
 export const AI_SDK_SPANS_RANGE = ['>=5.0.0 <7'];
@@ -121,7 +121,7 @@ class AiSdkTracer implements Tracer {
 
   #start(name: string, options?: SpanOptions, parent?: Context): { span: Span; facade: Span } {
     const { kept, content } = divide(options?.attributes, this.#host.captureContent);
-    const links = linksOf(kept);
+    const links = listLinks(kept);
     const span = this.#host.tracer.startSpan(
       name,
       { ...options, attributes: { ...kept, ...toolAttributes(kept) }, links },
@@ -142,8 +142,8 @@ class AiSdkTracer implements Tracer {
 /** A call of a tool in the words of the conventions, so that an MCP call inside is recognized as the same call. */
 function toolAttributes(attributes: Attributes): Attributes {
   if (attributes['ai.operationId'] !== 'ai.toolCall') return {};
-  const name = textOf(attributes['ai.toolCall.name']);
-  const id = textOf(attributes['ai.toolCall.id']);
+  const name = toText(attributes['ai.toolCall.name']);
+  const id = toText(attributes['ai.toolCall.id']);
   return {
     [semconv.ATTR_GEN_AI_OPERATION_NAME]: semconv.GEN_AI_OPERATION_NAME_VALUE_EXECUTE_TOOL,
     ...(name === undefined ? {} : { [semconv.ATTR_GEN_AI_TOOL_NAME]: name }),
@@ -151,8 +151,8 @@ function toolAttributes(attributes: Attributes): Attributes {
   };
 }
 
-function linksOf(attributes: Attributes): Link[] {
-  const by = chosen.get(textOf(attributes['ai.toolCall.id']) ?? '');
+function listLinks(attributes: Attributes): Link[] {
+  const by = chosen.get(toText(attributes['ai.toolCall.id']) ?? '');
   return by === undefined ? [] : [{ context: by }];
 }
 
@@ -228,13 +228,13 @@ function settle(span: Span, known: Attributes, content: Attributes, host: CallHo
   const view = { attributes: { ...known, ...content }, events: [] };
   const read = readInteraction(view as never, undefined);
   attachInteraction(span, read);
-  const operation = textOf(known['ai.operationId']) ?? '';
+  const operation = toText(known['ai.operationId']) ?? '';
   if (!host.metrics.enabled || !operation.includes('.do')) return;
-  const model = textOf(known[semconv.ATTR_GEN_AI_REQUEST_MODEL] ?? known['ai.model.id']);
+  const model = toText(known[semconv.ATTR_GEN_AI_REQUEST_MODEL] ?? known['ai.model.id']);
   const about: Attributes = {
     [semconv.ATTR_GEN_AI_OPERATION_NAME]: operation.startsWith('ai.embed') ? 'embeddings' : 'chat',
     [semconv.ATTR_GEN_AI_PROVIDER_NAME]:
-      normalizeProvider(textOf(known[semconv.ATTR_GEN_AI_SYSTEM] ?? known['ai.model.provider']) ?? '') ??
+      normalizeProvider(toText(known[semconv.ATTR_GEN_AI_SYSTEM] ?? known['ai.model.provider']) ?? '') ??
       '_OTHER',
     ...(model === undefined ? {} : { [semconv.ATTR_GEN_AI_REQUEST_MODEL]: model }),
   };
@@ -246,7 +246,7 @@ function rememberCalls(span: Span, calls: AttributeValue | undefined): void {
   const list: unknown = JSON.parse(calls);
   if (!Array.isArray(list)) return;
   for (const call of list) {
-    const id = isObject(call) ? textOf(call.toolCallId) : undefined;
+    const id = isObject(call) ? toText(call.toolCallId) : undefined;
     if (id === undefined) continue;
     chosen.set(id, span.spanContext());
     const [oldest] = chosen.keys();

@@ -35,12 +35,12 @@ export function registerAiSdk(host: () => CallHost | undefined): () => void {
 
 function integrationFor(host: () => CallHost | undefined): object {
   const runs = new Map<string, Running>();
-  const runOf = (event: unknown): Running | undefined => runs.get(stringAt(event, 'callId') ?? '');
+  const readRun = (event: unknown): Running | undefined => runs.get(stringAt(event, 'callId') ?? '');
   const handle = (name: string, work: (event: JsonObject) => void) => (event: unknown) => {
     guard(`AI SDK ${name}`, () => isObject(event) && work(event));
   };
   const finish = (event: unknown, end: (running: Running) => void): void => {
-    const running = runOf(event);
+    const running = readRun(event);
     if (running === undefined) return;
     runs.delete(stringAt(event, 'callId') ?? '');
     end(running);
@@ -57,15 +57,15 @@ function integrationFor(host: () => CallHost | undefined): object {
       runs.set(id, { run, model: undefined, tools: new Map() });
     }),
     executeLanguageModelCall: (event: JsonObject & Execute) => {
-      const running = runOf(event);
-      const model = guard('AI SDK model call', () => running?.run.startModel(modelStepOf(event)));
+      const running = readRun(event);
+      const model = guard('AI SDK model call', () => running?.run.startModel(readModelStep(event)));
       if (running === undefined || model === undefined) return event.execute();
       running.model = model;
       return within(model, event.execute);
     },
     onLanguageModelCallEnd: handle('onLanguageModelCallEnd', (event) => {
-      const running = runOf(event);
-      const message = messageOf(event);
+      const running = readRun(event);
+      const message = readMessage(event);
       running?.model?.answer({
         id: stringAt(event, 'responseId'),
         model: stringAt(event, 'modelId'),
@@ -76,7 +76,7 @@ function integrationFor(host: () => CallHost | undefined): object {
       if (running !== undefined) running.model = undefined;
     }),
     executeTool: (event: JsonObject & Execute) => {
-      const running = runOf(event);
+      const running = readRun(event);
       const call = objectAt(event, 'toolCall');
       const id = stringAt(event, 'toolCallId');
       const name = stringAt(call, 'toolName');
@@ -89,7 +89,7 @@ function integrationFor(host: () => CallHost | undefined): object {
       return context.with(tool.context, event.execute);
     },
     onToolExecutionEnd: handle('onToolExecutionEnd', (event) => {
-      const running = runOf(event);
+      const running = readRun(event);
       const id = stringAt(objectAt(event, 'toolCall'), 'toolCallId') ?? '';
       const output = objectAt(event, 'toolOutput');
       const tool = running?.tools.get(id);
@@ -119,7 +119,7 @@ function within(model: FrameworkModelCall, execute: Execute['execute']): Promise
   return result;
 }
 
-function modelStepOf(event: JsonObject) {
+function readModelStep(event: JsonObject) {
   return {
     provider: stringAt(event, 'provider'),
     model: stringAt(event, 'modelId'),
@@ -128,7 +128,7 @@ function modelStepOf(event: JsonObject) {
   };
 }
 
-function messageOf(event: JsonObject): Message {
+function readMessage(event: JsonObject): Message {
   const parts = listAt(event, 'content').flatMap((part): Message['parts'] => {
     const text = stringAt(part, 'text');
     switch (stringAt(part, 'type')) {

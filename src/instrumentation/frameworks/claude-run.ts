@@ -206,7 +206,7 @@ export class ClaudeRun {
     }
     this.#endSubagentCalls();
     for (const [model, used] of Object.entries(objectAt(message, 'modelUsage') ?? {})) {
-      const rest = this.#restOf(model, used);
+      const rest = this.#findRest(model, used);
       if (rest === undefined) continue;
       const step = { provider: 'anthropic', model, messages: () => [] };
       this.#run.startModel(step).answer({ model, usage: rest });
@@ -214,7 +214,7 @@ export class ClaudeRun {
     }
   }
 
-  #restOf(model: string, used: unknown): TokenUsage | undefined {
+  #findRest(model: string, used: unknown): TokenUsage | undefined {
     const cacheReadTokens = numberAt(used, 'cacheReadInputTokens') ?? 0;
     const cacheWriteTokens = numberAt(used, 'cacheCreationInputTokens') ?? 0;
     const rest: Counts = {

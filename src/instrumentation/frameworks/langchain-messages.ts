@@ -7,7 +7,7 @@ import type { FrameworkAnswer } from './run.ts';
 const ROLES: Readonly<Record<string, string>> = { human: 'user', ai: 'assistant', function: 'tool' };
 
 /** The input of a model: lists of messages, or prompts. Of several, the first: each has a run of its own. */
-export function messagesOf(input: unknown): readonly Message[] {
+export function readMessages(input: unknown): readonly Message[] {
   const [first] = Array.isArray(input) ? (input as readonly unknown[]) : [];
   if (typeof first === 'string') return parseMessages(first);
   return Array.isArray(first) ? parseMessages(first.map(plainMessage)) : [];
@@ -15,7 +15,7 @@ export function messagesOf(input: unknown): readonly Message[] {
 
 function plainMessage(message: unknown): unknown {
   if (!isObject(message)) return message;
-  const type = typeOf(message);
+  const type = readType(message);
   const calls = listAt(message, 'tool_calls').map((call) => ({
     id: stringAt(call, 'id'),
     type: 'function',
@@ -29,14 +29,14 @@ function plainMessage(message: unknown): unknown {
   };
 }
 
-function typeOf(message: JsonObject): string {
+function readType(message: JsonObject): string {
   const { getType, _getType } = message as { getType?: () => unknown; _getType?: () => unknown };
   const type = typeof getType === 'function' ? getType.call(message) : _getType?.call(message);
   return typeof type === 'string' ? type : (stringAt(message, 'role') ?? 'user');
 }
 
 /** What `handleLLMEnd` is given. */
-export function answerOf(output: unknown): FrameworkAnswer {
+export function readChainAnswer(output: unknown): FrameworkAnswer {
   const [first] = listAt(output, 'generations');
   const generation: unknown = Array.isArray(first) ? first[0] : undefined;
   const said = objectAt(generation, 'message');

@@ -5,7 +5,7 @@
 import { type Context, context } from '@opentelemetry/api';
 import { isObject, listAt, objectAt, stringAt } from '../../json/index.ts';
 import { type CallHost, guard } from '../shared/index.ts';
-import { answerOf, messagesOf } from './langchain-messages.ts';
+import { readChainAnswer, readMessages } from './langchain-messages.ts';
 import { FrameworkModelCall, FrameworkRun, FrameworkToolCall } from './run.ts';
 import { wrapMethod, wrapOutermost } from './wrap-method.ts';
 
@@ -40,7 +40,7 @@ export const LANGCHAIN_FILES: ReadonlyMap<string, (exports: unknown, host: Host)
  * that makes new callbacks of those it is given loses which run they were for, so the handler knows it.
  */
 function patchCallbacks(exports: unknown, host: Host): void {
-  const manager = memberOf(exports, 'CallbackManager');
+  const manager = readMember(exports, 'CallbackManager');
   const handler = handlerFor(host);
   wrapOutermost(manager, '_configureSync', (self, original, args) => {
     const configured = original.apply(self, args);
@@ -68,11 +68,11 @@ const MODEL_CALLS = { from: ['generate', '_streamIterator'], to: ['_generate', '
 const TOOL_CALLS = { from: ['call'], to: ['_call'] };
 
 function patchCalls(exports: unknown, name: string, { from, to }: typeof MODEL_CALLS): void {
-  const base: unknown = (memberOf(exports, name) as { prototype?: unknown } | undefined)?.prototype;
+  const base: unknown = (readMember(exports, name) as { prototype?: unknown } | undefined)?.prototype;
   for (const method of from) {
     wrapMethod(base, method, (self, original, args) => {
       guard('LangChain subclass', () => {
-        for (const inner of to) wrapMethod(ownerOf(self, inner, base), inner, callInRun);
+        for (const inner of to) wrapMethod(findOwner(self, inner, base), inner, callInRun);
       });
       return original.apply(self, args);
     });
@@ -102,7 +102,7 @@ function inContext(source: AsyncGenerator, active: Context): AsyncGenerator {
 
 /** Functions of chains, nodes of graphs and tools run with the configuration of their run. */
 function patchConfig(exports: unknown): void {
-  const storage = memberOf(exports, 'AsyncLocalStorageProviderSingleton');
+  const storage = readMember(exports, 'AsyncLocalStorageProviderSingleton');
   const prototype: unknown = isObject(storage) ? Object.getPrototypeOf(storage) : undefined;
   wrapMethod(prototype, 'runWithConfig', (self, original, args) => {
     const [config, work, ...rest] = args;
@@ -151,7 +151,7 @@ function handlerFor(host: Host): { readonly name: string } & Record<string, unkn
     }),
     handleChatModelStart: start('handleChatModelStart', startModel),
     handleLLMStart: start('handleLLMStart', startModel),
-    handleLLMEnd: end('handleLLMEnd', ({ model }, output) => model?.answer(answerOf(output))),
+    handleLLMEnd: end('handleLLMEnd', ({ model }, output) => model?.answer(readChainAnswer(output))),
     handleLLMError: end('handleLLMError', ({ model }, error) => model?.fail(error)),
     handleToolStart: start('handleToolStart', startTool),
     handleToolEnd: end('handleToolEnd', ({ tool }, output) => tool?.end(output)),
@@ -191,7 +191,7 @@ function startModel(
   const step = {
     provider: stringAt(metadata, 'ls_provider'),
     model: stringAt(metadata, 'ls_model_name') ?? stringAt(params, 'model'),
-    messages: () => messagesOf(input),
+    messages: () => readMessages(input),
     tools: params?.tools,
   };
   const { run } = parent ?? {};
@@ -218,12 +218,12 @@ function startTool(host: CallHost, parent: LangChainRun | undefined, args: reado
   return { context: tool.context, run, tool };
 }
 
-function memberOf(exports: unknown, name: string): unknown {
+function readMember(exports: unknown, name: string): unknown {
   return isObject(exports) ? Reflect.get(exports, name) : undefined;
 }
 
 /** The prototype that has a method, unless it is the base class, which compares its own with that of a subclass. */
-function ownerOf(self: unknown, method: string, base: unknown): object | undefined {
+function findOwner(self: unknown, method: string, base: unknown): object | undefined {
   for (let at = self; isObject(at) && at !== base; at = Object.getPrototypeOf(at)) {
     if (Object.hasOwn(at, method)) return at;
   }

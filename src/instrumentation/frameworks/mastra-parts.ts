@@ -46,7 +46,7 @@ const PART = createContextKey('mcp-observatory.mastra');
 const followed = new WeakSet<object>();
 
 /** The part that a context is in. */
-export function partOf(active: Context): MastraPart | undefined {
+export function findPart(active: Context): MastraPart | undefined {
   return active.getValue(PART) as MastraPart | undefined;
 }
 
@@ -199,7 +199,7 @@ function readStream(stream: unknown, { generation, signal }: MastraPart): void {
         addText(parts, stringAt(payload, 'text') ?? '');
         break;
       case 'tool-call': {
-        const call = toolCallOf(payload);
+        const call = readToolCall(payload);
         parts.push(call);
         // The tool may be called while the answer still comes.
         model.chose(call);
@@ -247,7 +247,7 @@ function addText(parts: MessagePart[], text: string): void {
   else parts.push({ type: 'text', content: text });
 }
 
-function toolCallOf(payload: JsonObject | undefined): Extract<MessagePart, { type: 'tool_call' }> {
+function readToolCall(payload: JsonObject | undefined): Extract<MessagePart, { type: 'tool_call' }> {
   return {
     type: 'tool_call',
     id: stringAt(payload, 'toolCallId'),

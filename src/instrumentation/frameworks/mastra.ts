@@ -5,7 +5,7 @@
 import { context } from '@opentelemetry/api';
 import { isObject, objectAt, stringAt } from '../../json/index.ts';
 import { type CallHost, guard } from '../shared/index.ts';
-import { followSpan, type MastraPart, partOf, rootPart } from './mastra-parts.ts';
+import { findPart, followSpan, type MastraPart, rootPart } from './mastra-parts.ts';
 import { type MastraSpan, QuietSpan } from './mastra-span.ts';
 import { FrameworkRun } from './run.ts';
 import { wrapMethod } from './wrap-method.ts';
@@ -33,7 +33,7 @@ const AGENT_CALLS = [
 ] as const;
 
 function patchAgents(exports: unknown, host: Host): void {
-  const prototype = prototypeOf(exports, 'Agent');
+  const prototype = findPrototype(exports, 'Agent');
   wrapMethod(prototype, '__registerMastra', (self, original, args) => {
     if (isObject(self)) owners.set(self, args[0]);
     return original.apply(self, args);
@@ -72,12 +72,12 @@ function startAgent(
 
 /** Workflows that are started by the application; those inside an agent are its own affair. */
 function patchWorkflows(exports: unknown, host: Host): void {
-  const prototype = prototypeOf(exports, 'Run');
+  const prototype = findPrototype(exports, 'Run');
   for (const name of ['start', 'resume']) {
     wrapMethod(prototype, name, (self, original, args) => {
       const run = guard('Mastra workflow', () => {
         const current = host();
-        if (current === undefined || isInside(args[0]) || partOf(context.active()) !== undefined) return;
+        if (current === undefined || isInside(args[0]) || findPart(context.active()) !== undefined) return;
         return new FrameworkRun(current, {
           operation: 'invoke_workflow',
           name: stringAt(self, 'workflowId'),
@@ -90,7 +90,7 @@ function patchWorkflows(exports: unknown, host: Host): void {
   }
 }
 
-function prototypeOf(exports: unknown, name: string): unknown {
+function findPrototype(exports: unknown, name: string): unknown {
   const found: unknown = isObject(exports) ? Reflect.get(exports, name) : undefined;
   return typeof found === 'function' ? found.prototype : undefined;
 }
@@ -134,7 +134,7 @@ function hasObservability(owner: unknown, options: unknown): boolean {
     const span = startSpan.call(instance, about);
     guard('Mastra span', () => {
       // Those with a parent are followed as its children.
-      const part = objectAt(about, 'parent') === undefined ? partOf(context.active()) : undefined;
+      const part = objectAt(about, 'parent') === undefined ? findPart(context.active()) : undefined;
       if (part !== undefined) followSpan(span, part, about);
     });
     return span;

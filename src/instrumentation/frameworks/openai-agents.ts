@@ -81,7 +81,7 @@ function patchTraces<T>(exports: T, host: Host): T {
       (of: unknown, work: Work, ...rest: unknown[]) =>
         (original as (of: unknown, work: Work, ...rest: unknown[]) => unknown)(
           of,
-          (made) => inContextOf(stringAt(made, 'traceId'), work, made),
+          (made) => runInContext(stringAt(made, 'traceId'), work, made),
           ...rest,
         ),
   );
@@ -90,7 +90,7 @@ function patchTraces<T>(exports: T, host: Host): T {
     ['getOrCreateTrace'],
     (original) =>
       (work: Work, ...rest: unknown[]) =>
-        (original as WithTrace)((of) => inContextOf(stringAt(of, 'traceId'), work, of), ...rest),
+        (original as WithTrace)((of) => runInContext(stringAt(of, 'traceId'), work, of), ...rest),
   );
 }
 
@@ -111,7 +111,7 @@ function contextOfCurrent(getCurrentSpan: () => unknown, host: Host): Context | 
 
 const MODEL_SPANS: ReadonlySet<string> = new Set(['response', 'generation']);
 
-function inContextOf(id: string | undefined, work: Work, argument: unknown): unknown {
+function runInContext(id: string | undefined, work: Work, argument: unknown): unknown {
   const active = open.get(id ?? '')?.context;
   return active === undefined ? work(argument) : context.with(active, () => work(argument));
 }
@@ -198,24 +198,24 @@ function finish({ own, model, tool }: Open, data: JsonObject | undefined, error:
     return;
   }
   own?.end();
-  model?.answer(answerOf(data));
+  model?.answer(readAnswer(data));
   tool?.end(data?.output);
 }
 
 /** What a generation span, or the response on a response span, says of the answer. */
-function answerOf(data: JsonObject | undefined): FrameworkAnswer {
+function readAnswer(data: JsonObject | undefined): FrameworkAnswer {
   const response = objectAt(data, '_response') ?? data;
   return {
     id: stringAt(data, 'response_id') ?? stringAt(response, 'id'),
     model: stringAt(response, 'model'),
     usage: readUsageObject(objectAt(response, 'usage')),
     serviceTier: readServiceTier(response),
-    message: { role: 'assistant', parts: listAt(response, 'output').flatMap(partsOf) },
+    message: { role: 'assistant', parts: listAt(response, 'output').flatMap(readParts) },
   };
 }
 
 /** Items of a response, or choices of a chat completion. */
-function partsOf(item: unknown): readonly MessagePart[] {
+function readParts(item: unknown): readonly MessagePart[] {
   if (stringAt(item, 'type') === 'function_call') {
     const args = isObject(item) ? parseContainerOrKeep(item.arguments) : undefined;
     return [

@@ -23,9 +23,9 @@ import {
   withOuterCall,
 } from '../../interaction/index.ts';
 import {
-  attributesOf,
   type CallHost,
   errorFacts,
+  findAttributes,
   ModelCallSpan,
   type ModelResponse,
   openCalls,
@@ -230,7 +230,7 @@ export class FrameworkModelCall {
   /** The framework may not have said which model is asked; the SDK called inside has. */
   #nameByModel(): void {
     const { span } = this.#call;
-    const model = attributesOf(span)?.[semconv.ATTR_GEN_AI_REQUEST_MODEL];
+    const model = findAttributes(span)?.[semconv.ATTR_GEN_AI_REQUEST_MODEL];
     if (!this.#isNamed && typeof model === 'string') span?.updateName(`${this.#operation} ${model}`);
   }
 }

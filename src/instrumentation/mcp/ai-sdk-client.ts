@@ -7,7 +7,7 @@ import { replaceExports } from '../shared/index.ts';
 import { connectionOn } from './connection.ts';
 import type { TransportLike } from './internal-types.ts';
 import { CLOSED_OUTCOME } from './outcome.ts';
-import { type Method, ownerOf, patchMethod } from './patch-method.ts';
+import { findOwner, type Method, patchMethod } from './patch-method.ts';
 import { hookTransport } from './patch-transport.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -43,7 +43,7 @@ function hook(transport: unknown, telemetry: Telemetry): void {
   telemetry.guard.run('mcp.ai-sdk', () => {
     if (typeof transport !== 'object' || transport === null) return;
     hookTransport(transport as TransportLike, telemetry);
-    const owner = ownerOf(transport, 'close');
+    const owner = findOwner(transport, 'close');
     if (owner !== undefined) patchMethod(owner, 'close', telemetry, patchedClose);
   });
 }

@@ -3,7 +3,7 @@
  * session) and what is under way on it.
  */
 import { type Attributes, type Context, createContextKey } from '@opentelemetry/api';
-import { attributeOf, semconv } from '../../base/index.ts';
+import { semconv, toAttribute } from '../../base/index.ts';
 import { openCalls } from '../shared/index.ts';
 import { type Caller, idOfTransport, statelessClient } from './connection-id.ts';
 import { Identity } from './identity.ts';
@@ -15,7 +15,7 @@ import { type TransportFacts, transportFacts } from './transport.ts';
 import type { McpPropagation, McpSide } from './types.ts';
 import { UnderWay } from './under-way.ts';
 
-const ATTR_CONNECTION_ID = attributeOf('connection_id');
+const ATTR_CONNECTION_ID = toAttribute('connection_id');
 
 /** Who sent the HTTP request that is being handled, where the transport was given Node's own request object. */
 export const HTTP_CLIENT_KEY = createContextKey('mcp-observatory HTTP client');

@@ -64,7 +64,7 @@ export class Identity {
   #learnClient(info: unknown): void {
     if (info === undefined || info === this.#clientSource) return;
     this.#clientSource = info;
-    const client = partyOf(info, ATTR_CLIENT_NAME, ATTR_CLIENT_VERSION);
+    const client = readParty(info, ATTR_CLIENT_NAME, ATTR_CLIENT_VERSION);
     if (client === undefined || isSame(client, this.#client)) return;
     this.#client = client;
     this.#both = { ...client, ...this.#server };
@@ -73,14 +73,14 @@ export class Identity {
   #learnServer(info: unknown): void {
     if (info === undefined || info === this.#serverSource) return;
     this.#serverSource = info;
-    const server = partyOf(info, ATTR_SERVER_NAME, ATTR_SERVER_VERSION);
+    const server = readParty(info, ATTR_SERVER_NAME, ATTR_SERVER_VERSION);
     if (server === undefined || isSame(server, this.#server)) return;
     this.#server = server;
     this.#both = { ...this.#client, ...server };
   }
 }
 
-function partyOf(info: unknown, nameKey: string, versionKey: string): Party | undefined {
+function readParty(info: unknown, nameKey: string, versionKey: string): Party | undefined {
   if (typeof info !== 'object' || info === null) return undefined;
   const { name, version } = info as { readonly name?: unknown; readonly version?: unknown };
   if (typeof name !== 'string' || name === '') return undefined;

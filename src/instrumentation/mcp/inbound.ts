@@ -6,7 +6,7 @@ import { CANCELLED, PROGRESS } from './methods.ts';
 import { Operation } from './operation.ts';
 import { CANCELLED_OUTCOME } from './outcome.ts';
 import { incomingContext } from './propagation.ts';
-import { besideTask, learnOfTask, taskIdOf } from './tasks.ts';
+import { besideTask, findTaskId, learnOfTask } from './tasks.ts';
 import type { Telemetry } from './telemetry.ts';
 
 let hasHookedStdio = false;
@@ -41,7 +41,7 @@ export function receiveRequest(
   connection.receive(protocol, message, extra, place.parent);
   return new Operation({
     side: 'server',
-    taskId: taskIdOf(message),
+    taskId: findTaskId(message),
     connection,
     message: message as McpMessage & { method: string },
     id: message.id ?? undefined,
@@ -80,7 +80,7 @@ export function receiveNotification(
   connection.receive(protocol, message, extra, place.parent);
   const operation = new Operation({
     side: 'server',
-    taskId: taskIdOf(message),
+    taskId: findTaskId(message),
     connection,
     message: message as McpMessage & { method: string },
     place: besideTask(connection, 'client', message, place),

@@ -24,13 +24,13 @@ export function patchModule(module: McpModule, telemetry: Telemetry): PatchedMet
   const patched: string[] = [];
   const missing: string[] = [];
   for (const exported of [module.Protocol, module.Client, module.Server]) {
-    const prototype = prototypeOf(exported);
+    const prototype = findPrototype(exported);
     if (prototype === undefined) continue;
     const done = patchProtocol(prototype, telemetry);
     patched.push(...done.patched);
     missing.push(...done.missing);
   }
-  const facade = prototypeOf(module.McpServer);
+  const facade = findPrototype(module.McpServer);
   if (facade !== undefined && patchMethod(facade, 'connect', telemetry, patchedFacade))
     patched.push('McpServer.connect');
   return { patched, missing };
@@ -45,7 +45,7 @@ function patchedFacade(self: unknown, args: unknown[], original: Method, telemet
   return original.apply(self, args);
 }
 
-function prototypeOf(exported: unknown): object | undefined {
+function findPrototype(exported: unknown): object | undefined {
   if (typeof exported !== 'function') return undefined;
   const prototype: unknown = exported.prototype;
   return typeof prototype === 'object' && prototype !== null ? prototype : undefined;

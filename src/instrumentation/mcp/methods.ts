@@ -71,20 +71,20 @@ export interface Target {
 const NO_TARGET: Target = {};
 
 /** @param captureContent Whether a resource's address keeps its query, which often holds arguments and keys. */
-export function targetOf(method: string, params: MessageParams | undefined, captureContent: boolean): Target {
+export function toTarget(method: string, params: MessageParams | undefined, captureContent: boolean): Target {
   if (params === undefined || params === null) return NO_TARGET;
-  if (method === TOOLS_CALL) return { tool: nameOf(params.name) };
-  if (method === 'prompts/get') return { prompt: nameOf(params.name) };
-  if (WITH_RESOURCE_URI.has(method)) return { resourceUri: uriOf(params.uri, captureContent) };
+  if (method === TOOLS_CALL) return { tool: readName(params.name) };
+  if (method === 'prompts/get') return { prompt: readName(params.name) };
+  if (WITH_RESOURCE_URI.has(method)) return { resourceUri: readUri(params.uri, captureContent) };
   if (method === 'completion/complete') {
     const ref = params.ref as { readonly type?: unknown; readonly name?: unknown } | undefined;
-    if (ref?.type === 'ref/prompt') return { prompt: nameOf(ref.name) };
+    if (ref?.type === 'ref/prompt') return { prompt: readName(ref.name) };
   }
   return NO_TARGET;
 }
 
 /** `{method} {tool or prompt}`; a resource address would give every resource a span name of its own. */
-export function spanNameOf(method: string, target: Target): string {
+export function toSpanName(method: string, target: Target): string {
   const about = target.tool ?? target.prompt;
   return about === undefined ? method : `${method} ${about}`;
 }
@@ -95,7 +95,7 @@ export function describeTarget(target: Target, attributes: Record<string, string
   if (target.resourceUri !== undefined) attributes[semconv.ATTR_MCP_RESOURCE_URI] = target.resourceUri;
 }
 
-export function nameOf(value: unknown, limit = MAX_NAME_CHARS): string | undefined {
+export function readName(value: unknown, limit = MAX_NAME_CHARS): string | undefined {
   return typeof value === 'string' ? clipped(value, limit) : undefined;
 }
 
@@ -104,7 +104,7 @@ export function clipped(text: string, limit = MAX_NAME_CHARS): string {
 }
 
 /** An address without the secrets it may carry; its query and fragment, and the data of `data:`, are content. */
-function uriOf(value: unknown, withQuery: boolean): string | undefined {
+function readUri(value: unknown, withQuery: boolean): string | undefined {
   if (typeof value !== 'string') return undefined;
   if (!withQuery) {
     const data = DATA_URI.exec(value);

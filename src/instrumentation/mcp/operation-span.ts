@@ -2,7 +2,7 @@
 import { type Attributes, type Context, type Span, SpanStatusCode } from '@opentelemetry/api';
 import { semconv } from '../../base/index.ts';
 import { boundedCopy } from '../../json/index.ts';
-import { attributesOf } from '../shared/index.ts';
+import { findAttributes } from '../shared/index.ts';
 import { HTTP_CLIENT_KEY } from './connection.ts';
 import type { McpSettings, RequestId } from './internal-types.ts';
 import { clipped } from './methods.ts';
@@ -49,7 +49,7 @@ export function setAll(span: Span, attributes: Attributes): void {
 
 /** Sets what the application has not set on the span meanwhile. */
 export function setMissing(span: Span, attributes: Attributes): void {
-  const present = attributesOf(span) ?? {};
+  const present = findAttributes(span) ?? {};
   for (const key in attributes) {
     const value = attributes[key];
     if (value !== undefined && present[key] === undefined) span.setAttribute(key, value);

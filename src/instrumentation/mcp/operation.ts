@@ -20,10 +20,10 @@ import {
   clipped,
   describeTarget,
   INITIALIZE,
-  spanNameOf,
   type Target,
   TOOLS_CALL,
-  targetOf,
+  toSpanName,
+  toTarget,
 } from './methods.ts';
 import {
   ATTR_TASK_ID,
@@ -102,8 +102,8 @@ export class Operation implements OpenRequest {
     this.#id = start.id;
     this.#taskId = start.taskId;
     this.#protocolVersion = start.protocolVersion;
-    this.progressToken = progressTokenOf(message);
-    this.#target = targetOf(message.method, message.params, connection.telemetry.settings.captureContent);
+    this.progressToken = findProgressToken(message);
+    this.#target = toTarget(message.method, message.params, connection.telemetry.settings.captureContent);
     this.#ownsSpan = outer === undefined;
     if (outer === undefined) {
       const attributes = this.#identity();
@@ -111,7 +111,7 @@ export class Operation implements OpenRequest {
       const options: SpanOptions = links === undefined ? { kind, attributes } : { kind, attributes, links };
       if (arrivedAt !== undefined) options.startTime = arrivedAt;
       this.span = connection.telemetry.tracer.startSpan(
-        spanNameOf(this.method, this.#target),
+        toSpanName(this.method, this.#target),
         options,
         parent,
       );
@@ -290,7 +290,7 @@ export class Operation implements OpenRequest {
   }
 }
 
-function progressTokenOf(message: McpMessage): RequestId | undefined {
+function findProgressToken(message: McpMessage): RequestId | undefined {
   const token = message.params?._meta?.progressToken;
   return typeof token === 'string' || typeof token === 'number' ? token : undefined;
 }

@@ -3,11 +3,11 @@ import { type Context, type Span, trace } from '@opentelemetry/api';
 import { semconv } from '../../base/index.ts';
 import { noteListedTools } from '../../interaction/index.ts';
 import { listAt } from '../../json/index.ts';
-import { askedCall, attributesOf, callContext } from '../shared/index.ts';
+import { askedCall, callContext, findAttributes } from '../shared/index.ts';
 import { asProtocolVersion, type Connection, connectionOn, protocolVersionFor } from './connection.ts';
 import { ATTR_SERVER_NAME } from './identity.ts';
 import type { McpMessage, McpRequestOptions, ProtocolLike, TransportLike } from './internal-types.ts';
-import { CANCELLED, INITIALIZE, LISTEN, nameOf, PROGRESS, TOOLS_CALL, TOOLS_LIST } from './methods.ts';
+import { CANCELLED, INITIALIZE, LISTEN, PROGRESS, readName, TOOLS_CALL, TOOLS_LIST } from './methods.ts';
 import { Operation } from './operation.ts';
 import {
   LOST_OUTCOME,
@@ -17,7 +17,7 @@ import {
   type RequestOutcome,
 } from './outcome.ts';
 import { type SpanPlace, withTraceContext } from './propagation.ts';
-import { beginTask, besideTask, learnOfTask, taskIdOf } from './tasks.ts';
+import { beginTask, besideTask, findTaskId, learnOfTask } from './tasks.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { OpenRequest } from './under-way.ts';
 
@@ -41,7 +41,7 @@ export function beginRequest(
   const parent = callContext();
   const operation = new Operation({
     side: 'client',
-    taskId: taskIdOf(request),
+    taskId: findTaskId(request),
     connection,
     message: request as McpMessage & { method: string },
     id: protocol._requestMessageId,
@@ -169,7 +169,7 @@ function carriesItsSpan(message: McpMessage): boolean {
   const span = trace.getActiveSpan();
   return (
     span !== undefined &&
-    attributesOf(span)?.[semconv.ATTR_MCP_METHOD_NAME] === message.method &&
+    findAttributes(span)?.[semconv.ATTR_MCP_METHOD_NAME] === message.method &&
     carried.includes(span.spanContext().spanId)
   );
 }
@@ -194,7 +194,7 @@ function notify(
   const cancelled = method === CANCELLED ? connection.sent.get(params?.requestId) : undefined;
   const operation = new Operation({
     side: 'client',
-    taskId: taskIdOf(message),
+    taskId: findTaskId(message),
     connection,
     message,
     place: besideTask(connection, 'server', message, {
@@ -318,11 +318,11 @@ export function endProbes(connection: Connection): void {
 function outerToolSpan(parent: Context, request: McpMessage): Span | undefined {
   if (request.method !== TOOLS_CALL) return undefined;
   const span = trace.getSpan(parent);
-  const attributes = attributesOf(span);
+  const attributes = findAttributes(span);
   if (span === undefined || attributes === undefined || !span.isRecording()) return undefined;
   const isOuter =
     attributes[semconv.ATTR_GEN_AI_OPERATION_NAME] === semconv.GEN_AI_OPERATION_NAME_VALUE_EXECUTE_TOOL &&
-    attributes[semconv.ATTR_GEN_AI_TOOL_NAME] === nameOf(request.params?.name) &&
+    attributes[semconv.ATTR_GEN_AI_TOOL_NAME] === readName(request.params?.name) &&
     attributes[semconv.ATTR_MCP_METHOD_NAME] === undefined;
   return isOuter ? span : undefined;
 }

@@ -18,7 +18,7 @@ interface Slot {
 export type Method = Function & ((this: unknown, ...args: unknown[]) => unknown);
 
 /** The slot of an object; taken over from an instrumentation that has been disabled. */
-function slotOf(owner: object, telemetry: Telemetry): Slot {
+function findSlot(owner: object, telemetry: Telemetry): Slot {
   const marked = owner as { [MARK]?: Slot };
   if (Object.hasOwn(owner, MARK) && marked[MARK] !== undefined) {
     const slot = marked[MARK];
@@ -42,7 +42,7 @@ export function patchMethod(owner: object, name: string, telemetry: Telemetry, a
   const descriptor = Object.getOwnPropertyDescriptor(owner, name);
   const original: unknown = descriptor?.value;
   if (descriptor === undefined || typeof original !== 'function') return false;
-  const slot = slotOf(owner, telemetry);
+  const slot = findSlot(owner, telemetry);
   if (slot.methods.has(name)) return false;
   const method = original as Method;
   const patched = function (this: unknown, ...args: unknown[]): unknown {
@@ -62,7 +62,7 @@ export function isPatched(owner: object, name: string): boolean {
 }
 
 /** The object in a prototype chain that has `name` as its own. */
-export function ownerOf(start: object, name: string): object | undefined {
+export function findOwner(start: object, name: string): object | undefined {
   for (let owner: object | null = start; owner !== null && owner !== Object.prototype; ) {
     if (Object.hasOwn(owner, name)) return owner;
     owner = Object.getPrototypeOf(owner) as object | null;

@@ -24,7 +24,7 @@ import {
   whileRequesting,
 } from './outbound.ts';
 import { CLOSED_OUTCOME, outcomeOfError } from './outcome.ts';
-import { type Around, isPatched, type Method, ownerOf, patchMethod } from './patch-method.ts';
+import { type Around, findOwner, isPatched, type Method, patchMethod } from './patch-method.ts';
 import { hookTransport } from './patch-transport.ts';
 import type { Telemetry } from './telemetry.ts';
 import { watchHandler } from './watch-handler.ts';
@@ -40,7 +40,7 @@ export interface PatchedMethods {
 
 /** Patches a class of the SDK, given its prototype or an instance. */
 export function patchProtocol(start: object, telemetry: Telemetry): PatchedMethods {
-  const root = ownerOf(start, '_onrequest');
+  const root = findOwner(start, '_onrequest');
   if (root === undefined) return { patched: [], missing: ['_onrequest'] };
   const patched: string[] = [];
   const patch = (owner: object, name: string, around: Around) => {

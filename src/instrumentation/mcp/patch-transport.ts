@@ -6,7 +6,7 @@ import type { Operation } from './operation.ts';
 import type { HttpClient } from './operation-span.ts';
 import { beginSend } from './outbound.ts';
 import { outcomeOfError, outcomeOfResult } from './outcome.ts';
-import { type Around, type Method, ownerOf, patchMethod } from './patch-method.ts';
+import { type Around, findOwner, type Method, patchMethod } from './patch-method.ts';
 import type { Telemetry } from './telemetry.ts';
 
 /** Transports whose class has been looked at. */
@@ -22,7 +22,7 @@ export function hookTransport(transport: TransportLike | undefined, telemetry: T
 }
 
 function patchOwner(transport: object, name: string, telemetry: Telemetry, around: Around): void {
-  const owner = ownerOf(transport, name);
+  const owner = findOwner(transport, name);
   if (owner !== undefined) patchMethod(owner, name, telemetry, around);
 }
 
@@ -75,14 +75,14 @@ function watched(telemetry: Telemetry, operation: Operation, send: () => unknown
 function patchedEntry(self: unknown, args: unknown[], original: Method, telemetry: Telemetry): unknown {
   const { guard } = telemetry;
   const active = guard.run('mcp.http', () => {
-    const client = httpClientOf(args[0]);
+    const client = readHttpClient(args[0]);
     return client === undefined ? undefined : context.active().setValue(HTTP_CLIENT_KEY, client);
   });
   if (active === undefined) return original.apply(self, args);
   return guard.call('mcp.http.call', active, original, self, args);
 }
 
-function httpClientOf(request: unknown): HttpClient | undefined {
+function readHttpClient(request: unknown): HttpClient | undefined {
   const { socket, httpVersion, headers } = (request ?? {}) as {
     readonly headers?: HttpClient['headers'];
     readonly socket?: { readonly remoteAddress?: unknown; readonly remotePort?: unknown };

@@ -78,7 +78,7 @@ export interface SpanPlace {
 export function incomingContext(message: McpMessage, mode: McpPropagation): SpanPlace {
   const ambient = context.active();
   const ambientSpan = trace.getSpan(ambient);
-  const carrier = carrierOf(message.params?._meta);
+  const carrier = findCarrier(message.params?._meta);
   if (carrier !== undefined && ambientSpan !== undefined && carriesOnly(carrier, ambientSpan))
     return { parent: governanceFromBaggage(ambient, mode === 'all'), links: undefined };
   const extracted =
@@ -131,7 +131,7 @@ function isGoingOn(span: Span): boolean {
 /** dd-trace writes its headers, `traceparent` among them, under a key of its own. */
 const DD_KEY = '_dd_trace_context';
 
-function carrierOf(meta: MessageParams['_meta']): Readonly<Record<string, unknown>> | undefined {
+function findCarrier(meta: MessageParams['_meta']): Readonly<Record<string, unknown>> | undefined {
   if (typeof meta !== 'object' || meta === null) return undefined;
   const dd = meta[DD_KEY];
   if (typeof dd !== 'object' || dd === null || 'traceparent' in meta) return meta;

@@ -61,10 +61,10 @@ export function beginTask(
 ): boolean {
   if (ABOUT_TASKS.has(operation.method)) return false;
   const { resultType, task } = (result ?? {}) as { readonly resultType?: unknown; readonly task?: unknown };
-  const facts = factsOf(resultType === 'task' ? result : task);
+  const facts = readFacts(resultType === 'task' ? result : task);
   if (facts === undefined) return false;
   giveUpExpired();
-  const key = keyOf(connection, side, facts.taskId);
+  const key = toKey(connection, side, facts.taskId);
   tasks.get(key)?.operation.end(LOST_OUTCOME);
   tasks.delete(key);
   const ttl = facts.ttlMs ?? facts.ttl;
@@ -86,8 +86,8 @@ export function besideTask(
   message: McpMessage,
   place: SpanPlace,
 ): SpanPlace {
-  const taskId = taskIdOf(message);
-  const task = taskId === undefined ? undefined : tasks.get(keyOf(connection, side, taskId));
+  const taskId = findTaskId(message);
+  const task = taskId === undefined ? undefined : tasks.get(toKey(connection, side, taskId));
   if (task === undefined) return place;
   const { parent, links } = place;
   const { span } = task.operation;
@@ -98,7 +98,7 @@ export function besideTask(
 }
 
 /** The id of the task that a request or notification is about. */
-export function taskIdOf({ method, params }: McpMessage): string | undefined {
+export function findTaskId({ method, params }: McpMessage): string | undefined {
   if (typeof method !== 'string' || !ABOUT_TASKS.has(method)) return undefined;
   const id = params?.taskId;
   return typeof id === 'string' ? id : undefined;
@@ -111,15 +111,15 @@ export function learnOfTask(
   about: McpMessage,
   response: { readonly result?: unknown },
 ): void {
-  const taskId = taskIdOf(about);
+  const taskId = findTaskId(about);
   if (taskId === undefined) return;
-  const key = keyOf(connection, side, taskId);
+  const key = toKey(connection, side, taskId);
   if (about.method === 'tasks/result') {
     finish(key, outcomeOfResponse('tools/call', { result: response.result }), undefined);
     return;
   }
   const { result } = response;
-  const facts = factsOf((result as { readonly task?: unknown } | undefined)?.task ?? result);
+  const facts = readFacts((result as { readonly task?: unknown } | undefined)?.task ?? result);
   if (facts?.taskId === taskId) learn(key, facts);
 }
 
@@ -131,7 +131,7 @@ function learn(key: string, facts: TaskFacts): void {
     task.status = status;
     task.operation.describeTask(facts.taskId, status);
   }
-  const endedAt = timeOf(facts.lastUpdatedAt);
+  const endedAt = readTime(facts.lastUpdatedAt);
   const message = typeof facts.statusMessage === 'string' ? facts.statusMessage : undefined;
   if (status === 'completed') {
     if (facts.result === undefined) task.completedAt = endedAt ?? Date.now();
@@ -173,14 +173,14 @@ openCalls.alsoEnd(() => {
 });
 
 /** Task ids are unique to a server; the requests about one may come over other connections. */
-function keyOf(connection: Connection, side: McpSide, taskId: string): string {
+function toKey(connection: Connection, side: McpSide, taskId: string): string {
   const { peer } = connection.facts;
   const server = connection.identity.attributes[ATTR_SERVER_NAME] ?? '';
   const place = side === 'server' ? '' : (peer.address ?? connection.id);
   return `${side}\n${place}\n${peer.port ?? ''}\n${server}\n${clipped(taskId)}`;
 }
 
-function factsOf(value: unknown): TaskFacts | undefined {
+function readFacts(value: unknown): TaskFacts | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { taskId, status } = value as Partial<TaskFacts>;
   return typeof taskId === 'string' && typeof status === 'string' && STATUSES.has(status)
@@ -196,7 +196,7 @@ const STATUSES: ReadonlySet<string> = new Set([
   'cancelled',
 ]);
 
-function timeOf(value: unknown): number | undefined {
+function readTime(value: unknown): number | undefined {
   if (typeof value !== 'string' || value.length > 40) return undefined;
   const time = Date.parse(value);
   return Number.isNaN(time) ? undefined : time;

@@ -25,9 +25,9 @@ export function transportFacts(transport: object): TransportFacts {
   // v2's `serveStdio` puts a channel between each server and the pipe they share.
   const wire = (transport as { readonly _wire?: unknown })._wire;
   if (typeof wire === 'object' && wire !== null) return transportFacts(wire);
-  const kind = kindOf(transport);
+  const kind = toKind(transport);
   const url = (transport as { readonly _url?: unknown })._url;
-  const address: Address = url instanceof URL && kind !== 'stdio' ? addressOf(url) : {};
+  const address: Address = url instanceof URL && kind !== 'stdio' ? toAddress(url) : {};
   const local =
     kind === 'stdio' ||
     kind === 'in-memory' ||
@@ -35,7 +35,7 @@ export function transportFacts(transport: object): TransportFacts {
   return { peer: { transport: kind, ...address, local }, network: NETWORK[kind] };
 }
 
-function kindOf(transport: object): McpPeer['transport'] {
+function toKind(transport: object): McpPeer['transport'] {
   const name = transport.constructor?.name ?? '';
   const url = (transport as { readonly _url?: unknown })._url;
   if (url instanceof URL) {
@@ -55,7 +55,7 @@ interface Address {
   readonly port?: number;
 }
 
-function addressOf(url: URL): Address {
+function toAddress(url: URL): Address {
   const address = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
   const port = url.port === '' ? DEFAULT_PORTS[url.protocol] : Number(url.port);
   return port === undefined ? { address } : { address, port };

@@ -63,7 +63,7 @@ export class WireLines {
   }
 
   #takeLine(line: string): void {
-    if (/\S/.test(line)) this.#take(messagesOf(line));
+    if (/\S/.test(line)) this.#take(listMessages(line));
   }
 
   #hold(piece: Buffer): void {
@@ -92,7 +92,7 @@ export class WireLines {
 /** A larger buffer is given up when its line has ended. */
 const MAX_IDLE_BYTES = 64 * 1024;
 
-function messagesOf(line: string): readonly McpMessage[] {
+function listMessages(line: string): readonly McpMessage[] {
   if (!/^[\s\ufeff]*[[{]/.test(line)) return [];
   try {
     const parsed: unknown = JSON.parse(line.charCodeAt(0) === 0xfeff ? line.slice(1) : line);

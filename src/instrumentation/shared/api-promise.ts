@@ -26,8 +26,8 @@ type Method = (...args: unknown[]) => unknown;
  */
 export function observeApiPromise(promise: unknown, observer: ResponseObserver, isDueInParse = false): void {
   if (!isObject(promise)) throw new TypeError('The call gave no promise');
-  const parseResponse = methodOf(promise, 'parseResponse');
-  if (parseResponse === undefined || methodOf(promise, 'parse') === undefined) {
+  const parseResponse = findMethod(promise, 'parseResponse');
+  if (parseResponse === undefined || findMethod(promise, 'parse') === undefined) {
     observeFromTheSide(promise, observer);
     return;
   }
@@ -113,7 +113,7 @@ function fail(observer: ResponseObserver, error: unknown): void {
   guard('reading a request error', () => observer.fail(error));
 }
 
-function methodOf(target: object, name: string): Method | undefined {
+function findMethod(target: object, name: string): Method | undefined {
   const method: unknown = Reflect.get(target, name);
   return typeof method === 'function' ? (method as Method) : undefined;
 }
@@ -123,7 +123,7 @@ function shadow(
   name: string,
   by: (original: Method, self: unknown, args: unknown[]) => unknown,
 ): void {
-  const original = methodOf(target, name);
+  const original = findMethod(target, name);
   if (original === undefined) return;
   Reflect.set(target, name, function (this: unknown, ...args: unknown[]): unknown {
     return by(original, this, args);

@@ -8,7 +8,7 @@ import {
 } from '@opentelemetry/api';
 import { semconv as names } from '../../base/index.ts';
 import { answerText, attachConversation, type Message, type ModelMetrics } from '../../interaction/index.ts';
-import { isObject, type JsonObject, type KeptValues, listOf } from '../../json/index.ts';
+import { isObject, type JsonObject, type KeptValues, readList } from '../../json/index.ts';
 import type { Background } from './background.ts';
 import type { ModelResponse, ResponseReader } from './response-reader.ts';
 import type { ServerAddress } from './server.ts';
@@ -89,7 +89,7 @@ export interface CallHost {
 }
 
 /** Attributes that identify a call in its span and in every metric. */
-export function identityOf({ operation, provider, model, server }: CallDescription): Attributes {
+export function toIdentity({ operation, provider, model, server }: CallDescription): Attributes {
   const identity: Attributes = {
     [names.ATTR_GEN_AI_OPERATION_NAME]: operation,
     [names.ATTR_GEN_AI_PROVIDER_NAME]: provider,
@@ -132,7 +132,7 @@ export function attachCall(
 
 /** Whether all tools run in the application. Calls of tools that the provider runs may not be in its answer. */
 function offersFunctions(tools: unknown): boolean {
-  const all = listOf(tools);
+  const all = readList(tools);
   return (
     all.length > 0 &&
     all.every(
@@ -152,7 +152,7 @@ const holdsTextOnly = ({ parts }: { readonly parts: readonly { readonly type: st
   parts.every(({ type }) => type === 'text' || type === 'reasoning');
 
 /** The attributes a span has so far, if its SDK exposes them; the API does not. */
-export function attributesOf(span: Span | undefined): Readonly<Attributes> | undefined {
+export function findAttributes(span: Span | undefined): Readonly<Attributes> | undefined {
   return (span as { readonly attributes?: Attributes } | undefined)?.attributes;
 }
 
@@ -164,6 +164,6 @@ export function isNoSpan(span: Span, parent: Context): boolean {
 
 /** The attributes that a span does not have yet; its owner's values win. */
 export function missingOn(span: Span, attributes: Attributes): Attributes {
-  const present = attributesOf(span) ?? {};
+  const present = findAttributes(span) ?? {};
   return Object.fromEntries(Object.entries(attributes).filter(([name]) => present[name] === undefined));
 }

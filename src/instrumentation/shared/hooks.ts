@@ -61,7 +61,7 @@ export function beforeMethod(
   // CommonJS exports may be a function with fields.
   const holds = isObject(exports) || typeof exports === 'function';
   const found: unknown = holds ? Reflect.get(exports, className) : undefined;
-  const holder = holderOf(typeof found === 'function' ? found.prototype : undefined, method);
+  const holder = findHolder(typeof found === 'function' ? found.prototype : undefined, method);
   const original: unknown = holder === undefined ? undefined : Reflect.get(holder, method);
   if (holder === undefined || typeof original !== 'function' || Object.hasOwn(original, WATCHED)) return;
   const watched = function (this: unknown, ...args: unknown[]): unknown {
@@ -72,7 +72,7 @@ export function beforeMethod(
   Object.defineProperty(holder, method, { value: watched, configurable: true, writable: true });
 }
 
-function holderOf(start: unknown, key: string): object | undefined {
+function findHolder(start: unknown, key: string): object | undefined {
   for (let at: unknown = start; isObject(at); at = Object.getPrototypeOf(at)) {
     if (Object.hasOwn(at, key)) return at;
   }

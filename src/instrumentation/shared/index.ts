@@ -1,7 +1,12 @@
 export { resolveCaptureContent } from '../../processor/index.ts';
 export { observeApiPromise } from './api-promise.ts';
 export { type Background, pendingIdByStatus } from './background.ts';
-export { attributesOf, type CallDescription, type CallHost, type RequestReader } from './call-description.ts';
+export {
+  type CallDescription,
+  type CallHost,
+  findAttributes,
+  type RequestReader,
+} from './call-description.ts';
 export { noteRetry } from './call-of-span.ts';
 export { addContextSource, callContext } from './context-sources.ts';
 export { errorFacts } from './error-type.ts';

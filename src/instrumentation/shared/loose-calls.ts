@@ -10,8 +10,8 @@ import {
   keptAnswer,
   keptConversation,
   type OutputMessage,
-  openingOf,
   readContinuation,
+  readOpening,
 } from '../../interaction/index.ts';
 import { canonicalHash, isObject } from '../../json/index.ts';
 import { RecentMap } from '../../processor/index.ts';
@@ -67,7 +67,7 @@ const isLive = (one: Conversation): boolean => performance.now() - one.lastMs < 
  */
 export function looseCall(parent: Context, request: unknown): LooseCall | undefined {
   if (request === undefined || trace.getSpanContext(parent) !== undefined) return undefined;
-  const found = owners.size === 0 ? undefined : conversationOf(request);
+  const found = owners.size === 0 ? undefined : readConversation(request);
   if (found !== undefined) {
     found.lastMs = performance.now();
     found.size += 1;
@@ -77,14 +77,14 @@ export function looseCall(parent: Context, request: unknown): LooseCall | undefi
 }
 
 /** The context to make a loose call in: below the root of its conversation. */
-export function contextOf({ of }: LooseCall, parent: Context): Context {
+export function toContext({ of }: LooseCall, parent: Context): Context {
   return of === undefined ? parent : trace.setSpanContext(parent, of.root);
 }
 
-function conversationOf(request: unknown): Conversation | undefined {
+function readConversation(request: unknown): Conversation | undefined {
   const { kept, answered } = readContinuation(request);
   if (kept.length === 0 && answered.length === 0) return undefined;
-  const opening = answered.length === 0 ? '' : openingOf(request);
+  const opening = answered.length === 0 ? '' : readOpening(request);
   const found = new Set<Conversation>();
   for (const name of [...kept, ...answered.map((id) => callName(opening, id))]) {
     const owner = owners.get(name);
@@ -117,7 +117,7 @@ export function noteAnswer(
   if (isKept && answer.id !== undefined) own(keptAnswer(answer.id), one);
   if (isDone) return;
   one.asker = asker;
-  const opening = openingOf(request);
+  const opening = readOpening(request);
   const calls = answer.messages().flatMap(({ parts }) => parts.filter((part) => part.type === 'tool_call'));
   for (const { id, name, arguments: args } of calls.slice(0, MAX_CALLS)) {
     const key = id ?? name;
@@ -154,7 +154,7 @@ export function askedCall(
     return undefined;
   const called = args ?? {};
   const named =
-    asked.get(namesIn(called))?.filter((call) => isWaiting(call) && isNameOf(tool, call.name)) ?? [];
+    asked.get(namesIn(called))?.filter((call) => isWaiting(call) && namesTool(tool, call.name)) ?? [];
   if (named.length === 0) return undefined;
   const argsHash = guard('reading arguments', () => canonicalHash(called));
   const equal = named.filter((call) => call.argsHash === argsHash);
@@ -170,7 +170,7 @@ function namesIn(args: unknown): string {
 }
 
 /** Hosts put the name of the server before that of the tool. */
-function isNameOf(tool: string, asked: string): boolean {
+function namesTool(tool: string, asked: string): boolean {
   if (!asked.endsWith(tool)) return false;
   const before = asked.at(-tool.length - 1);
   return before === undefined || '_-./:'.includes(before);

@@ -10,9 +10,9 @@ import {
 import { semconv as names } from '../../base/index.ts';
 import {
   announceTools,
+  findOuterCall,
   leaveLateWork,
   type OuterCall,
-  outerCallOf,
   recordModelCall,
   requestContent,
   responseContent,
@@ -25,15 +25,15 @@ import {
   attachCall,
   type CallDescription,
   type CallHost,
-  identityOf,
   isNoSpan,
   keepRequest,
   missingOn,
+  toIdentity,
 } from './call-description.ts';
 import { setCall } from './call-of-span.ts';
 import { type ErrorFacts, errorFacts } from './error-type.ts';
 import { guard } from './guard.ts';
-import { contextOf, type LooseCall, looseCall, noteAnswer } from './loose-calls.ts';
+import { type LooseCall, looseCall, noteAnswer, toContext } from './loose-calls.ts';
 import { observeStream, type StreamObserver } from './observe-stream.ts';
 import { type OpenCall, openCalls } from './open-calls.ts';
 import { addAnswer, addToNative } from './response-attributes.ts';
@@ -81,7 +81,7 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
     this.#call = call;
     this.lastActivityMs = performance.now();
     this.#startMs = call.startMs ?? this.lastActivityMs;
-    this.#identity = identityOf(call);
+    this.#identity = toIdentity(call);
     this.#background = call.background && new BackgroundAnswer(call.background, this);
   }
 
@@ -89,9 +89,9 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
   start(within: Context): Context {
     const { request, as } = this.#call;
     this.#loose = as.speaks ? looseCall(within, request) : undefined;
-    const parent = this.#loose === undefined ? within : contextOf(this.#loose, within);
+    const parent = this.#loose === undefined ? within : toContext(this.#loose, within);
     if (this.#call.hasNativeSpan === true) return parent;
-    const outer = outerCallOf(parent);
+    const outer = findOuterCall(parent);
     if (outer?.claim(() => this.#leave(parent)) === true) {
       this.#outer = outer;
       this.#owner = 'outer';

@@ -1,7 +1,7 @@
-import { parseContainerOrKeep, textOf, toJsonText } from '../../json/index.ts';
+import { parseContainerOrKeep, toJsonText, toText } from '../../json/index.ts';
 import type { Message } from '../messages.ts';
 import { parseConversation } from '../parse-messages.ts';
-import { type Dialect, someOf } from './dialect.ts';
+import { type Dialect, toNonEmpty } from './dialect.ts';
 
 /** Vercel's AI SDK 4 to 6: `ai.prompt`, `ai.prompt.messages`, `ai.response.text`, `ai.toolCall.args` ... */
 export const aiSdk: Dialect = {
@@ -11,7 +11,7 @@ export const aiSdk: Dialect = {
     if (kind === 'tool') return { toolArguments: parseContainerOrKeep(attributes['ai.toolCall.args']) };
     const prompt = attributes['ai.prompt.messages'] ?? attributes['ai.prompt'];
     return {
-      input: prompt === undefined ? readValues(attributes) : someOf(parseConversation(prompt)),
+      input: prompt === undefined ? readValues(attributes) : toNonEmpty(parseConversation(prompt)),
       output: readAnswer(attributes['ai.response.text'] ?? attributes['ai.response.object']),
     };
   },
@@ -28,9 +28,9 @@ function readValues(attributes: Readonly<Record<string, unknown>>): readonly Mes
 }
 
 function unquoted(value: unknown): string | undefined {
-  if (typeof value !== 'string' || !value.startsWith('"')) return textOf(value);
+  if (typeof value !== 'string' || !value.startsWith('"')) return toText(value);
   try {
-    return textOf(JSON.parse(value)) ?? value;
+    return toText(JSON.parse(value)) ?? value;
   } catch {
     return value;
   }

@@ -1,4 +1,4 @@
-import { isObject, listOf, parseContainerOrKeep, toJsonText } from '../../json/index.ts';
+import { isObject, parseContainerOrKeep, readList, toJsonText } from '../../json/index.ts';
 import type { InteractionKind } from '../kind.ts';
 import type { Message } from '../messages.ts';
 import { parseMessages } from '../parse-messages.ts';
@@ -25,7 +25,7 @@ export interface Dialect {
 }
 
 /** `undefined` for an empty list, so that the next dialect is tried. */
-export function someOf<T>(items: readonly T[]): readonly T[] | undefined {
+export function toNonEmpty<T>(items: readonly T[]): readonly T[] | undefined {
   return items.length === 0 ? undefined : items;
 }
 
@@ -47,7 +47,7 @@ export function answerIn(output: unknown): readonly Message[] {
 function messagesIn(output: unknown): readonly unknown[] {
   if (Array.isArray(output)) return output.map((item) => (isObject(item) && item.message) || item);
   if (!isObject(output)) return [];
-  const generations = listOf(output.generations).flat();
+  const generations = readList(output.generations).flat();
   if (generations.length > 0) return generations.map((item) => (isObject(item) && item.message) || item);
   if (isObject(output.message)) return [output.message];
   return output.role === undefined && output.lc === undefined ? [] : [output];

@@ -1,9 +1,9 @@
-import { firstText, type JsonObject, parseContainerOrKeep, textOf } from '../../json/index.ts';
+import { firstText, type JsonObject, parseContainerOrKeep, toText } from '../../json/index.ts';
 import { collectIndexed, collectNested, type IndexedGroup } from '../indexed.ts';
 import type { InteractionKind } from '../kind.ts';
 import type { Message, MessagePart } from '../messages.ts';
 import { parseConversation, parseMessages } from '../parse-messages.ts';
-import { answerIn, type Dialect, type DialectContent, someOf } from './dialect.ts';
+import { answerIn, type Dialect, type DialectContent, toNonEmpty } from './dialect.ts';
 
 /**
  * OpenInference (Arize): messages flattened to numbered attributes (`llm.input_messages.0.message.content`), and the
@@ -23,9 +23,9 @@ export const openInference: Dialect = {
     }
     const groups = collectIndexed(attributes, PREFIXES);
     const messages = (prefix: (typeof PREFIXES)[number], role: string) =>
-      someOf((groups.get(prefix) ?? []).flatMap((group) => readMessage(group, role)));
+      toNonEmpty((groups.get(prefix) ?? []).flatMap((group) => readMessage(group, role)));
     const texts = (prefix: (typeof PREFIXES)[number], key: string) =>
-      (groups.get(prefix) ?? []).map((group) => textOf(group.get(key))).filter((text) => text !== undefined);
+      (groups.get(prefix) ?? []).map((group) => toText(group.get(key))).filter((text) => text !== undefined);
     const queries = [
       ...texts('llm.prompts.', 'prompt.text'),
       ...texts('embedding.embeddings.', 'embedding.text'),
@@ -33,13 +33,13 @@ export const openInference: Dialect = {
     return {
       input:
         messages('llm.input_messages.', 'user') ??
-        someOf(parseMessages(queries)) ??
+        toNonEmpty(parseMessages(queries)) ??
         readInputValue(attributes),
       output:
         messages('llm.output_messages.', 'assistant') ??
-        someOf(parseMessages(texts('llm.choices.', 'completion.text'), 'assistant')) ??
+        toNonEmpty(parseMessages(texts('llm.choices.', 'completion.text'), 'assistant')) ??
         readOutputValue(attributes, kind),
-      documents: someOf([
+      documents: toNonEmpty([
         ...texts('retrieval.documents.', 'document.content'),
         ...texts('reranker.output_documents.', 'document.content'),
       ]),
@@ -92,12 +92,12 @@ function readMessage(group: IndexedGroup, role: string): Message[] {
 
 function readInputValue(attributes: JsonObject): readonly Message[] | undefined {
   const value = firstText(attributes['input.value'], attributes['reranker.query']);
-  return value === undefined ? undefined : someOf(parseConversation(value));
+  return value === undefined ? undefined : toNonEmpty(parseConversation(value));
 }
 
 /** The output of an embedding or a retrieval is not an answer. */
 function readOutputValue(attributes: JsonObject, kind: InteractionKind): readonly Message[] | undefined {
-  const value = textOf(attributes['output.value']);
+  const value = toText(attributes['output.value']);
   const spanKind = attributes['openinference.span.kind'];
   if (value === undefined || (kind !== 'model' && !ANSWERING_KINDS.has(String(spanKind)))) return undefined;
   return answerIn(value);

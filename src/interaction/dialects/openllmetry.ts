@@ -1,9 +1,9 @@
-import { parseContainerOrKeep, textOf } from '../../json/index.ts';
+import { parseContainerOrKeep, toText } from '../../json/index.ts';
 import { collectIndexed, collectNested, type IndexedGroup } from '../indexed.ts';
 import type { Message } from '../messages.ts';
 import { parseConversation, parseMessages } from '../parse-messages.ts';
 import { parseSerializedParts } from '../parse-parts.ts';
-import { answerIn, type Dialect, someOf } from './dialect.ts';
+import { answerIn, type Dialect, toNonEmpty } from './dialect.ts';
 
 /**
  * OpenLLMetry (Traceloop): numbered attributes (`gen_ai.prompt.0.content`, earlier `llm.prompts.0.content`), and the
@@ -13,7 +13,7 @@ export const openLlmetry: Dialect = {
   name: 'OpenLLMetry',
   read: (span, kind) => {
     const { attributes } = span;
-    const entityOutput = textOf(attributes['traceloop.entity.output']);
+    const entityOutput = toText(attributes['traceloop.entity.output']);
     const entityInput = attributes['traceloop.entity.input'];
     if (kind === 'tool')
       return entityInput === undefined ? undefined : { toolArguments: parseContainerOrKeep(entityInput) };
@@ -22,10 +22,10 @@ export const openLlmetry: Dialect = {
     const completions = groups.get('gen_ai.completion.') ?? groups.get('llm.completions.') ?? [];
     return {
       input:
-        someOf(prompts.flatMap((group) => readMessage(group, 'user'))) ??
-        (entityInput === undefined ? undefined : someOf(parseConversation(entityInput))),
+        toNonEmpty(prompts.flatMap((group) => readMessage(group, 'user'))) ??
+        (entityInput === undefined ? undefined : toNonEmpty(parseConversation(entityInput))),
       output:
-        someOf(completions.flatMap((group) => readMessage(group, 'assistant'))) ??
+        toNonEmpty(completions.flatMap((group) => readMessage(group, 'assistant'))) ??
         (entityOutput === undefined ? undefined : answerIn(entityOutput)),
     };
   },

@@ -1,5 +1,5 @@
 import { semconv } from '../../base/index.ts';
-import { firstText, textOf } from '../../json/index.ts';
+import { firstText, toText } from '../../json/index.ts';
 import { readAmount } from '../../signals/index.ts';
 import { type InteractionKind, interactionKind } from '../kind.ts';
 import { answerText, conversationText, PART_SEPARATOR } from '../messages.ts';
@@ -54,10 +54,10 @@ export function readInteraction(span: SpanView, attached: Interaction = {}): Int
     stepContext: attached.stepContext ?? written.stepContext,
     provider: attached.provider ?? provider ?? written.provider,
     model: attached.model ?? scalars.model ?? written.model,
-    serverAddress: attached.serverAddress ?? textOf(attributes[semconv.ATTR_SERVER_ADDRESS]),
+    serverAddress: attached.serverAddress ?? toText(attributes[semconv.ATTR_SERVER_ADDRESS]),
     requestedModel:
       (attached.provider ?? provider) === 'aws.bedrock'
-        ? textOf(attributes[semconv.ATTR_GEN_AI_REQUEST_MODEL])
+        ? toText(attributes[semconv.ATTR_GEN_AI_REQUEST_MODEL])
         : undefined,
     serviceTier: attached.serviceTier ?? readServiceTier(attributes) ?? told.serviceTier,
     usage: reported ?? told.usage,

@@ -1,8 +1,8 @@
 import { semconv } from '../../base/index.ts';
-import { isObject, type JsonObject, listOf, parseContainerOrKeep, textOf } from '../../json/index.ts';
+import { isObject, type JsonObject, parseContainerOrKeep, readList, toText } from '../../json/index.ts';
 import type { Message, MessageRole } from '../messages.ts';
 import { parseConversation, parseInstructions, parseMessages } from '../parse-messages.ts';
-import { answerIn, type Dialect, type DialectContent, someOf } from './dialect.ts';
+import { answerIn, type Dialect, type DialectContent, toNonEmpty } from './dialect.ts';
 
 /**
  * The semantic conventions, 1.37 to 1.41: `gen_ai.input.messages`, `gen_ai.output.messages` and
@@ -37,14 +37,14 @@ function readInput(attributes: JsonObject): readonly Message[] | undefined {
     if (system.length > 0 || rest.length > 0) return [...system, ...rest];
   }
   const prompt = attributes['gen_ai.prompt'] ?? attributes['gen_ai.retrieval.query.text'];
-  return prompt === undefined ? undefined : someOf(parseConversation(prompt));
+  return prompt === undefined ? undefined : toNonEmpty(parseConversation(prompt));
 }
 
 function readOutput(attributes: JsonObject): readonly Message[] | undefined {
   const messages = attributes[semconv.ATTR_GEN_AI_OUTPUT_MESSAGES];
-  if (messages !== undefined) return someOf(readMessages(messages, 'assistant'));
+  if (messages !== undefined) return toNonEmpty(readMessages(messages, 'assistant'));
   const completion = attributes['gen_ai.completion'];
-  return completion === undefined ? undefined : someOf(answerIn(completion));
+  return completion === undefined ? undefined : toNonEmpty(answerIn(completion));
 }
 
 /**
@@ -62,8 +62,8 @@ const CUT_JSON = /^\s*[[{]/;
 function readDocuments(attributes: JsonObject): readonly string[] | undefined {
   const documents = attributes['gen_ai.retrieval.documents'];
   if (documents === undefined) return undefined;
-  const texts = listOf(parseContainerOrKeep(documents)).map((document) =>
-    isObject(document) ? textOf(document.content ?? document.text) : textOf(document),
+  const texts = readList(parseContainerOrKeep(documents)).map((document) =>
+    isObject(document) ? toText(document.content ?? document.text) : toText(document),
   );
-  return someOf(texts.filter((text) => text !== undefined));
+  return toNonEmpty(texts.filter((text) => text !== undefined));
 }

@@ -1,8 +1,8 @@
-import { isObject, type JsonObject, objectOf, parseContainerOrKeep } from '../../json/index.ts';
+import { isObject, type JsonObject, parseContainerOrKeep, readObject } from '../../json/index.ts';
 import type { Message, MessageRole } from '../messages.ts';
 import { parseConversation, parseMessages } from '../parse-messages.ts';
 import type { SpanEventView } from '../span-view.ts';
-import { answerIn, type Dialect, type DialectContent, someOf } from './dialect.ts';
+import { answerIn, type Dialect, type DialectContent, toNonEmpty } from './dialect.ts';
 import { readContentAttributes } from './semconv-attributes.ts';
 
 /**
@@ -22,7 +22,7 @@ export const semconvEvents: Dialect = {
       if (event.name === DETAILS_EVENT) details ??= readContentAttributes(event.attributes ?? {});
       else readEvent(event, input, output);
     }
-    return { input: details?.input ?? someOf(input), output: details?.output ?? someOf(output) };
+    return { input: details?.input ?? toNonEmpty(input), output: details?.output ?? toNonEmpty(output) };
   },
 };
 
@@ -38,9 +38,9 @@ const MESSAGE_EVENTS: ReadonlyMap<string, MessageRole> = new Map([
 function readEvent(event: SpanEventView, input: Message[], output: Message[]): void {
   const attributes = event.attributes ?? {};
   const role = MESSAGE_EVENTS.get(event.name);
-  if (role !== undefined) append(input, readMessage(bodyOf(attributes), role));
+  if (role !== undefined) append(input, readMessage(readBody(attributes), role));
   else if (event.name === 'gen_ai.choice') {
-    const body = bodyOf(attributes);
+    const body = readBody(attributes);
     const message = parseContainerOrKeep(body.message);
     const told = isObject(message) ? message : { ...body, content: message ?? body.content };
     append(output, readMessage(told, 'assistant'));
@@ -56,9 +56,9 @@ function append(messages: Message[], more: readonly Message[]): void {
   for (const message of more) messages.push(message);
 }
 
-function bodyOf(attributes: JsonObject): JsonObject {
+function readBody(attributes: JsonObject): JsonObject {
   const body = attributes['gen_ai.event.content'];
-  return body === undefined ? attributes : objectOf(parseContainerOrKeep(body));
+  return body === undefined ? attributes : readObject(parseContainerOrKeep(body));
 }
 
 /** Reads a message whose content may be a list of parts as JSON text, because event attributes are never structured. */

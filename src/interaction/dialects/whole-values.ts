@@ -1,7 +1,7 @@
-import { isObject, type JsonObject, parseContainerOrKeep, textOf } from '../../json/index.ts';
+import { isObject, type JsonObject, parseContainerOrKeep, toText } from '../../json/index.ts';
 import { isModelCall } from '../kind.ts';
 import { parseConversation } from '../parse-messages.ts';
-import { answerIn, type Dialect, someOf } from './dialect.ts';
+import { answerIn, type Dialect, toNonEmpty } from './dialect.ts';
 
 /** The attributes in which an instrumentation writes what goes into a call and what comes out, as JSON or text. */
 interface Values {
@@ -59,14 +59,14 @@ const DIALECTS: readonly Values[] = [
 export const wholeValues: readonly Dialect[] = DIALECTS.map((values) => ({
   name: values.name,
   read: ({ attributes }, kind) => {
-    const input = valueOf(attributes, values, values.input);
-    const output = valueOf(attributes, values, values.output);
+    const input = readValue(attributes, values, values.input);
+    const output = readValue(attributes, values, values.output);
     if (kind === 'tool')
       return input === undefined ? undefined : { toolArguments: parseContainerOrKeep(input) };
-    const { model, provider } = isModelCall(kind) ? modelOf(attributes, values) : {};
+    const { model, provider } = isModelCall(kind) ? readModel(attributes, values) : {};
     if ((input ?? output ?? model) === undefined) return undefined;
     return {
-      input: input === undefined ? undefined : someOf(parseConversation(input)),
+      input: input === undefined ? undefined : toNonEmpty(parseConversation(input)),
       // Of what is no call of a model, the output is no answer.
       output: output === undefined || kind !== 'model' ? undefined : answerIn(output),
       model,
@@ -75,31 +75,31 @@ export const wholeValues: readonly Dialect[] = DIALECTS.map((values) => ({
   },
 }));
 
-function valueOf(attributes: JsonObject, { isTyped }: Values, names: readonly string[]): unknown {
-  const value = firstOf(attributes, names);
+function readValue(attributes: JsonObject, { isTyped }: Values, names: readonly string[]): unknown {
+  const value = pickFirst(attributes, names);
   const typed = isTyped === true ? parseContainerOrKeep(value) : undefined;
   return isObject(typed) && typed.value !== undefined ? typed.value : value;
 }
 
-function firstOf(attributes: JsonObject, names: readonly string[]): unknown {
+function pickFirst(attributes: JsonObject, names: readonly string[]): unknown {
   for (const name of names) if (attributes[name] !== undefined) return attributes[name];
   return undefined;
 }
 
-function modelOf(attributes: JsonObject, values: Values): { model?: string; provider?: string } {
+function readModel(attributes: JsonObject, values: Values): { model?: string; provider?: string } {
   const { metadata } = values;
   const told = metadata === undefined ? undefined : parseContainerOrKeep(attributes[metadata]);
   const given = isObject(told) ? told : {};
-  const named = unquoted(firstOf(attributes, values.model ?? []) ?? given.model);
+  const named = unquoted(pickFirst(attributes, values.model ?? []) ?? given.model);
   const slash = values.namesProvider === true ? (named ?? '').indexOf('/') : -1;
   const provider =
     slash > 0
       ? named?.slice(0, slash)
-      : unquoted(firstOf(attributes, values.provider ?? []) ?? given.provider);
+      : unquoted(pickFirst(attributes, values.provider ?? []) ?? given.provider);
   return { ...(named && { model: named.slice(slash + 1) }), ...(provider && { provider }) };
 }
 
 /** A name that may be written as JSON text. */
 function unquoted(value: unknown): string | undefined {
-  return textOf(value)?.replace(/^"|"$/g, '');
+  return toText(value)?.replace(/^"|"$/g, '');
 }

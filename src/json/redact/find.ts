@@ -25,7 +25,7 @@ export class Reading {
 export type Finder = (text: string, at: number, reading: Reading) => Find | undefined;
 
 /** Several secrets as one find. */
-export function findOf(finds: readonly Find[]): Find | undefined {
+export function pickFind(finds: readonly Find[]): Find | undefined {
   const [first, ...also] = finds;
   return first === undefined || also.length === 0 ? first : { ...first, also };
 }

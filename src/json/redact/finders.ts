@@ -70,18 +70,18 @@ function makeTable(all: readonly Entry[]): FinderTable {
 
 function allEntries(): Entry[] {
   return [
-    ...entriesOf('-----begin', findPrivateKey),
-    ...entriesOf('$2a$ $2b$ $2x$ $2y$ $1$ $5$ $6$ $7$ $y$ $apr1$ $argon2', findPasswordHash),
-    ...entriesOf(TWILIO_STARTS, findTwilioKey),
-    ...entriesOf('://', findUserInfo),
-    ...[discordRule(), ...tokenRules()].flatMap((rule) => entriesOf(rule.starts, tokenFinder(rule))),
+    ...listEntries('-----begin', findPrivateKey),
+    ...listEntries('$2a$ $2b$ $2x$ $2y$ $1$ $5$ $6$ $7$ $y$ $apr1$ $argon2', findPasswordHash),
+    ...listEntries(TWILIO_STARTS, findTwilioKey),
+    ...listEntries('://', findUserInfo),
+    ...[discordRule(), ...tokenRules()].flatMap((rule) => listEntries(rule.starts, tokenFinder(rule))),
     ...gitleaksTokens().flatMap(([start, form]) =>
-      entriesOf(start, tokenFinder({ starts: start, form: new RegExp(form, 'y') })),
+      listEntries(start, tokenFinder({ starts: start, form: new RegExp(form, 'y') })),
     ),
-    ...entriesOf('bearer basic', findSchemeValue),
+    ...listEntries('bearer basic', findSchemeValue),
     ...commandFinders().flatMap(([starts, find]) => starts.map((start) => ({ start, find }))),
-    ...entriesOf('sig= signature= x-amz- x-goog- code= samlre', findSignature),
-    ...entriesOf(
+    ...listEntries('sig= signature= x-amz- x-goog- code= samlre', findSignature),
+    ...listEntries(
       'pass pwd pswd secret key token cookie auth cred jwt mnemonic phrase psk code session pw: pw" pw= "pw"',
       findNamedValue,
     ),
@@ -93,7 +93,7 @@ const TWILIO_STARTS = ['ac', 'sk']
   .flatMap((start) => [...'0123456789abcdef'].map((digit) => start + digit))
   .join(' ');
 
-function entriesOf(starts: string, find: Finder): Entry[] {
+function listEntries(starts: string, find: Finder): Entry[] {
   return starts.split(' ').map((start) => ({ start, find }));
 }
 

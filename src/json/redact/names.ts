@@ -57,18 +57,18 @@ const known = new Map<string, NameKind | null>();
 /** What the name of a value says about it. */
 export function nameKind(name: string): NameKind | undefined {
   if (name.length < 2) return undefined;
-  if (name.length > 64) return kindOf(name.slice(-64));
+  if (name.length > 64) return findKind(name.slice(-64));
   let kind = known.get(name);
   if (kind === undefined) {
     if (known.size >= 2_000) known.clear();
-    kind = kindOf(name) ?? null;
+    kind = findKind(name) ?? null;
     known.set(name, kind);
   }
   return kind ?? undefined;
 }
 
-function kindOf(name: string): NameKind | undefined {
-  const words = wordsOf(name);
+function findKind(name: string): NameKind | undefined {
+  const words = splitWords(name);
   let whole = words.join('');
   for (let round = 0; round < 2 && ENDING.test(whole); round += 1) {
     whole = whole.replace(ENDING, '');
@@ -89,7 +89,7 @@ function wordsKind(words: readonly string[], whole: string, last: string): NameK
 }
 
 /** The words of a name in lower case: `dbPassword`, `DB_PASSWORD` and `db.password` have the same. */
-function wordsOf(name: string): string[] {
+function splitWords(name: string): string[] {
   return name
     .replace(/([a-z\d])([A-Z])/g, '$1 $2')
     .toLowerCase()

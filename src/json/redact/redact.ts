@@ -42,7 +42,7 @@ interface Reading {
   readonly isLogprob: boolean;
 }
 
-function readingOf(value: object): Reading {
+function toReading(value: object): Reading {
   return {
     pair: pairKind(value),
     isSecret: 'kind' in value && value.kind === 'Secret',
@@ -58,7 +58,7 @@ function memberKind(key: string, { pair, isLogprob }: Reading): NameKind | undef
 function* objectSteps(value: object): Steps<unknown> {
   const out: Record<string, unknown> = {};
   let count = 0;
-  const reading = readingOf(value);
+  const reading = toReading(value);
   for (const key in value) {
     if (!Object.hasOwn(value, key)) continue;
     const member: unknown = value[key as keyof typeof value];

@@ -1,5 +1,5 @@
 /** What follows the name of a secret, and whether it is one. */
-import { type Find, findOf, type Reading } from './find.ts';
+import { type Find, pickFind, type Reading } from './find.ts';
 import { type NameKind, nameKind } from './names.ts';
 import { isOpaque, isPlaceholder, isProse } from './opaque.ts';
 
@@ -152,7 +152,7 @@ export function findList(text: string, from: number, { kind }: Assignment): Find
     else if (finds.length === 0 && count >= MAX_OTHERS) break;
     at = (closingQuote(text, start, quote) ?? start) + quote.length;
   }
-  return findOf(finds);
+  return pickFind(finds);
 }
 
 /** A value in a sentence: longer than a word, with letters and digits, not words with hyphens. */

@@ -1,6 +1,6 @@
 /** Keywords that apply other schemas, to the same value or to its parts. */
 import { isObject, type JsonObject } from '../lenient-json.ts';
-import { hasAll, misused, namesOf } from './assertions.ts';
+import { hasAll, misused, readNames } from './assertions.ts';
 import { Evaluated } from './evaluated.ts';
 import type { PatternTest } from './patterns.ts';
 import type { SchemaNode, SchemaRun, Validate } from './run.ts';
@@ -26,7 +26,7 @@ export interface SchemaPattern {
 
 type Applicator = (schema: JsonObject, context: ApplicatorContext) => Validate | undefined;
 
-function nodesOf(schema: JsonObject, keyword: string, { node }: ApplicatorContext): readonly SchemaNode[] {
+function readNodes(schema: JsonObject, keyword: string, { node }: ApplicatorContext): readonly SchemaNode[] {
   const list = schema[keyword];
   if (!Array.isArray(list) || list.length === 0) throw misused(keyword, 'a list of schemas');
   return list.map(node);
@@ -43,7 +43,7 @@ function nodesByName(
 }
 
 function allOf(schema: JsonObject, context: ApplicatorContext): Validate {
-  const nodes = nodesOf(schema, 'allOf', context);
+  const nodes = readNodes(schema, 'allOf', context);
   return (value, run, seen) => nodes.every((node) => node.validate(value, run, seen));
 }
 
@@ -57,7 +57,7 @@ function holds(node: SchemaNode, value: unknown, run: SchemaRun, seen: Evaluated
 }
 
 function anyOf(schema: JsonObject, context: ApplicatorContext): Validate {
-  const nodes = nodesOf(schema, 'anyOf', context);
+  const nodes = readNodes(schema, 'anyOf', context);
   return (value, run, seen) => {
     let isAny = false;
     for (const node of nodes) {
@@ -70,8 +70,8 @@ function anyOf(schema: JsonObject, context: ApplicatorContext): Validate {
 }
 
 function oneOf(schema: JsonObject, context: ApplicatorContext): Validate {
-  const nodes = nodesOf(schema, 'oneOf', context);
-  const others = nodesOf(schema, 'oneOf', { ...context, node: context.opposite });
+  const nodes = readNodes(schema, 'oneOf', context);
+  const others = readNodes(schema, 'oneOf', { ...context, node: context.opposite });
   const message = 'must match exactly one schema in oneOf';
   if (nodes.some((node, index) => node !== others[index])) {
     // One fits, and none of the others may.
@@ -179,7 +179,7 @@ function items(schema: JsonObject, context: ApplicatorContext): Validate {
   const hasPrefix = (isOld || context.isLatest) && schema[prefixKeyword] !== undefined;
   // Unlike `allOf`, the array of older drafts may be empty.
   const isEmpty = isOld && (schema.items as unknown[]).length === 0;
-  const prefix = hasPrefix && !isEmpty ? nodesOf(schema, prefixKeyword, context) : [];
+  const prefix = hasPrefix && !isEmpty ? readNodes(schema, prefixKeyword, context) : [];
   const rest = isOld ? schema.additionalItems : schema.items;
   const further = rest === undefined ? undefined : context.node(rest);
   return (value, run, seen) => {
@@ -198,8 +198,8 @@ function items(schema: JsonObject, context: ApplicatorContext): Validate {
 function contains(schema: JsonObject, { node, opposite, isLatest }: ApplicatorContext): Validate {
   const wanted = node(schema.contains);
   const unwanted = opposite(schema.contains);
-  const min = countOf(schema, 'minContains') ?? 1;
-  const max = countOf(schema, 'maxContains') ?? Number.POSITIVE_INFINITY;
+  const min = readCount(schema, 'minContains') ?? 1;
+  const max = readCount(schema, 'maxContains') ?? Number.POSITIVE_INFINITY;
   return (value, run, seen) => {
     if (!Array.isArray(value)) return true;
     run.budget.spend(2 * value.length);
@@ -218,7 +218,7 @@ function contains(schema: JsonObject, { node, opposite, isLatest }: ApplicatorCo
   };
 }
 
-function countOf(schema: JsonObject, keyword: string): number | undefined {
+function readCount(schema: JsonObject, keyword: string): number | undefined {
   const count = schema[keyword];
   if (count === undefined) return undefined;
   if (typeof count !== 'number' || !Number.isInteger(count) || count < 0) {
@@ -236,7 +236,7 @@ function dependents(keyword: string): Applicator {
       keyword !== 'dependentSchemas' && (Array.isArray(given) || keyword === 'dependentRequired');
     const rules = Object.keys(map).map((key) => {
       const given = map[key];
-      return wantsNames(given) ? { key, names: namesOf(given, keyword) } : { key, node: node(given) };
+      return wantsNames(given) ? { key, names: readNames(given, keyword) } : { key, node: node(given) };
     });
     return (value, run, seen) => {
       if (!isObject(value)) return true;

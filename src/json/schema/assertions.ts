@@ -6,7 +6,7 @@ import { NUMBER_FORMATS, TEXT_FORMATS } from './formats.ts';
 import { compilePattern } from './patterns.ts';
 import { SchemaRefusedError, shown } from './refused.ts';
 import type { SchemaRun, Validate } from './run.ts';
-import { payForWalk, type StepBudget, stepsOf } from './steps.ts';
+import { payForWalk, type StepBudget, toSteps } from './steps.ts';
 
 /** What keywords are compiled with. */
 export interface AssertionContext {
@@ -56,20 +56,20 @@ function oneOfValues(values: readonly unknown[], message: string, budget: StepBu
   const containers = new Set<string>();
   for (const value of values) {
     budget.spend(4);
-    if (typeof value === 'object' && value !== null) containers.add(textOf(value, budget));
+    if (typeof value === 'object' && value !== null) containers.add(readText(value, budget));
     else scalars.add(value);
   }
   return (value, run) => {
     if (typeof value === 'string') run.budget.spend(value.length / 64);
     const isOne =
       typeof value === 'object' && value !== null
-        ? containers.size > 0 && containers.has(textOf(value, run.budget))
+        ? containers.size > 0 && containers.has(readText(value, run.budget))
         : scalars.has(value);
     return isOne || run.fail(message);
   };
 }
 
-function textOf(value: unknown, budget: StepBudget): string {
+function readText(value: unknown, budget: StepBudget): string {
   payForWalk(value, budget);
   return canonicalJson(value, { loneSurrogates: 'escape' });
 }
@@ -83,9 +83,9 @@ function uniqueItems(given: unknown, keyword: string): Validate | undefined {
     const containers = new Set<string>();
     for (const item of value) {
       const isContainer = typeof item === 'object' && item !== null;
-      run.budget.spend(typeof item === 'string' ? 4 + stepsOf(item) : 6);
+      run.budget.spend(typeof item === 'string' ? 4 + toSteps(item) : 6);
       const seen: Set<unknown> = isContainer ? containers : scalars;
-      const key: unknown = isContainer ? textOf(item, run.budget) : item;
+      const key: unknown = isContainer ? readText(item, run.budget) : item;
       if (seen.has(key)) return run.fail('must NOT have duplicate items');
       seen.add(key);
     }
@@ -166,7 +166,7 @@ function size(
 }
 
 /** Length in Unicode code points. */
-function charsOf(value: unknown, { budget }: SchemaRun): number | undefined {
+function countChars(value: unknown, { budget }: SchemaRun): number | undefined {
   if (typeof value !== 'string') return undefined;
   budget.spend(1 + value.length / 4);
   let chars = value.length;
@@ -179,9 +179,9 @@ function charsOf(value: unknown, { budget }: SchemaRun): number | undefined {
   return chars;
 }
 
-const itemsOf = (value: unknown): number | undefined => (Array.isArray(value) ? value.length : undefined);
+const countItems = (value: unknown): number | undefined => (Array.isArray(value) ? value.length : undefined);
 
-function keysOf(value: unknown, { budget }: SchemaRun): number | undefined {
+function readKeys(value: unknown, { budget }: SchemaRun): number | undefined {
   if (!isObject(value)) return undefined;
   const { length } = Object.keys(value);
   budget.spend(length);
@@ -189,7 +189,7 @@ function keysOf(value: unknown, { budget }: SchemaRun): number | undefined {
 }
 
 function required(given: unknown, keyword: string, { budget }: AssertionContext): Validate | undefined {
-  const names = namesOf(given, keyword);
+  const names = readNames(given, keyword);
   budget.spend(names.length);
   if (names.length === 0) return undefined;
   return (value, run) => (isObject(value) ? hasAll(value, names, run) : true);
@@ -205,7 +205,7 @@ export function hasAll(value: object, names: readonly string[], run: SchemaRun):
 }
 
 /** @throws SchemaRefusedError unless it is a list of texts. */
-export function namesOf(given: unknown, keyword: string): readonly string[] {
+export function readNames(given: unknown, keyword: string): readonly string[] {
   if (!Array.isArray(given) || !given.every((name) => typeof name === 'string')) {
     throw misused(keyword, 'a list of names');
   }
@@ -260,13 +260,13 @@ export const ASSERTIONS: ReadonlyMap<string, Assertion> = new Map<string, Assert
   ['exclusiveMinimum', exclusive('minimum', (value, limit) => value > limit, '>')],
   ['exclusiveMaximum', exclusive('maximum', (value, limit) => value < limit, '<')],
   ['multipleOf', bound(isMultiple, 'multiple of')],
-  ['minItems', size(itemsOf, false, 'items')],
-  ['maxItems', size(itemsOf, true, 'items')],
-  ['minProperties', size(keysOf, false, 'properties')],
-  ['maxProperties', size(keysOf, true, 'properties')],
+  ['minItems', size(countItems, false, 'items')],
+  ['maxItems', size(countItems, true, 'items')],
+  ['minProperties', size(readKeys, false, 'properties')],
+  ['maxProperties', size(readKeys, true, 'properties')],
   ['required', required],
-  ['minLength', size(charsOf, false, 'characters')],
-  ['maxLength', size(charsOf, true, 'characters')],
+  ['minLength', size(countChars, false, 'characters')],
+  ['maxLength', size(countChars, true, 'characters')],
   ['format', format],
   ['pattern', pattern],
   ['uniqueItems', uniqueItems],

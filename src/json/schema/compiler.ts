@@ -4,7 +4,13 @@ import { isObject, type JsonObject } from '../lenient-json.ts';
 import { APPLICATORS, LAST_APPLICATORS, type SchemaPattern } from './applicators.ts';
 import { ASSERTIONS, misused } from './assertions.ts';
 import { Evaluated } from './evaluated.ts';
-import { impliedTypes, oppositeOf, type SchemaReading, type SchemaWants, wantsOf } from './implied-types.ts';
+import {
+  impliedTypes,
+  listWants,
+  type SchemaReading,
+  type SchemaWants,
+  toOpposite,
+} from './implied-types.ts';
 import { compilePattern } from './patterns.ts';
 import { SchemaRefusedError, shown } from './refused.ts';
 import { isOnlyReference, type Resource, Resources } from './resources.ts';
@@ -80,7 +86,7 @@ export class Compiler {
     this.#resources = new Resources(schema, options.remotes ?? NO_REMOTES, budget);
     const { root } = this.#resources;
     const node = this.#node(schema, root, options.reading ?? 'wide');
-    this.wants = isObject(schema) && !isOnlyReference(schema, root) ? wantsOf(schema) : {};
+    this.wants = isObject(schema) && !isOnlyReference(schema, root) ? listWants(schema) : {};
     this.validate = (value, run, seen) => node.validate(value, run, seen);
   }
 
@@ -152,7 +158,7 @@ export class Compiler {
       node: (subschema: unknown) => this.#node(subschema, resource, reading),
       opposite: (subschema: unknown) => {
         const isRead = this.#options.reading !== undefined;
-        return this.#node(subschema, resource, isRead ? oppositeOf(reading) : reading);
+        return this.#node(subschema, resource, isRead ? toOpposite(reading) : reading);
       },
     };
     for (const [keywords, applicator] of APPLICATORS) {

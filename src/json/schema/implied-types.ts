@@ -8,7 +8,7 @@ import { NUMBER_FORMATS } from './formats.ts';
  */
 export type SchemaReading = 'wide' | 'narrow';
 
-export function oppositeOf(reading: SchemaReading): SchemaReading {
+export function toOpposite(reading: SchemaReading): SchemaReading {
   return reading === 'wide' ? 'narrow' : 'wide';
 }
 
@@ -43,7 +43,7 @@ export interface SchemaWants {
   readonly values?: readonly unknown[];
 }
 
-export function wantsOf(schema: JsonObject): SchemaWants {
+export function listWants(schema: JsonObject): SchemaWants {
   const values = schema.const === undefined ? schema.enum : [schema.const];
   return Array.isArray(values) ? { values } : {};
 }

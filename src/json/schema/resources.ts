@@ -59,7 +59,7 @@ export class Resources {
   constructor(schema: unknown, remotes: ReadonlyMap<string, unknown>, budget: StepBudget) {
     this.#remotes = remotes;
     this.#budget = budget;
-    this.root = this.#add(NO_BASE, schema, dialectOf(schema) ?? '2020-12');
+    this.root = this.#add(NO_BASE, schema, readDialect(schema) ?? '2020-12');
   }
 
   /** The resource a subschema belongs to; `fallback` for one in a place where no keyword expects a schema. */
@@ -110,7 +110,7 @@ export class Resources {
     const dialect = DIALECTS.get(uri);
     const schema = this.#remotes.get(uri) ?? (dialect === undefined ? undefined : METASCHEMA);
     if (schema === undefined) return undefined;
-    return this.#add(uri, schema, dialectOf(schema) ?? this.root.dialect);
+    return this.#add(uri, schema, readDialect(schema) ?? this.root.dialect);
   }
 
   #add(uri: string, schema: unknown, dialect: SchemaDialect): Resource {
@@ -134,7 +134,7 @@ export class Resources {
       resource = {
         uri,
         root: schema,
-        dialect: dialectOf(schema) ?? dialect,
+        dialect: readDialect(schema) ?? dialect,
         anchors: new Map(),
         dynamicAnchors: new Map(),
       };
@@ -189,7 +189,7 @@ function ownUri(schema: JsonObject, dialect: SchemaDialect): string | undefined 
   return $id;
 }
 
-function dialectOf(schema: unknown): SchemaDialect | undefined {
+function readDialect(schema: unknown): SchemaDialect | undefined {
   const uri = isObject(schema) ? schema.$schema : undefined;
   if (uri === undefined || uri === null) return undefined;
   const dialect = typeof uri === 'string' ? DIALECTS.get(uri.replace(/#$/, '')) : undefined;

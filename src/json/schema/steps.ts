@@ -70,18 +70,18 @@ export class StepBudget {
 const CHARS_PER_STEP = 16;
 
 /** Steps for reading a text once. */
-export function stepsOf(text: string): number {
+export function toSteps(text: string): number {
   return 1 + text.length / CHARS_PER_STEP;
 }
 
 /** Pays for walking a JSON value once, as serializing or comparing it does. */
 export function payForWalk(value: unknown, budget: StepBudget): void {
   if (typeof value !== 'object' || value === null) {
-    budget.spend(typeof value === 'string' ? 2 + stepsOf(value) : 4);
+    budget.spend(typeof value === 'string' ? 2 + toSteps(value) : 4);
     return;
   }
   budget.enter(10);
-  for (const key of Array.isArray(value) ? [] : Object.keys(value)) budget.spend(6 + stepsOf(key));
+  for (const key of Array.isArray(value) ? [] : Object.keys(value)) budget.spend(6 + toSteps(key));
   for (const member of Object.values(value)) payForWalk(member, budget);
   budget.leave();
 }

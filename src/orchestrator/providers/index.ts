@@ -1,6 +1,7 @@
 export {
   type AssistantMessage,
   type ImagePart,
+  listToolCalls,
   type ModelMessage,
   type ModelTool,
   reasoningText,
@@ -8,7 +9,6 @@ export {
   type ToolCallPart,
   type ToolChoice,
   type ToolResultPart,
-  toolCallsOf,
   userText,
   visibleText,
 } from '../../wire/index.ts';

@@ -1,4 +1,4 @@
-import { isObject, objectOf } from '../../json/index.ts';
+import { isObject, readObject } from '../../json/index.ts';
 import { type AnySchema, type Relax, type Schema, sameJson, setKey } from './json-schema.ts';
 
 const MAX_NOTE_CHARS = 200;
@@ -195,7 +195,7 @@ export function nameRequired(out: Schema, required: readonly string[]): void {
   const properties = (out.properties ?? {}) as Schema;
   const others = out.additionalProperties;
   for (const name of required) {
-    if (!Object.hasOwn(properties, name)) setKey(properties, name, objectOf(others));
+    if (!Object.hasOwn(properties, name)) setKey(properties, name, readObject(others));
   }
   out.properties = properties;
   out.required = required;

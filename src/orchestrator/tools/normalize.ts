@@ -1,4 +1,4 @@
-import { isExactInteger, isObject, listOf } from '../../json/index.ts';
+import { isExactInteger, isObject, readList } from '../../json/index.ts';
 import {
   type AnySchema,
   SCHEMA_KEYWORDS,
@@ -78,7 +78,7 @@ class Normalizer {
     this.#oldDependencies(out, raw, depth);
     oldRequired(out, raw);
     // Values that no number holds are texts, which become numbers again before the call.
-    if (out.type !== undefined && [raw.const, ...listOf(raw.enum)].some(isExactInteger))
+    if (out.type !== undefined && [raw.const, ...readList(raw.enum)].some(isExactInteger))
       out.type = [...new Set([out.type, 'string'].flat())];
     if (raw.nullable === true && out.type !== undefined) out.type = [...new Set([out.type, 'null'].flat())];
     return out;
@@ -140,7 +140,7 @@ class Normalizer {
       const keyword = Array.isArray(value) ? 'dependentRequired' : 'dependentSchemas';
       const map = (out[keyword] ?? {}) as Schema;
       out[keyword] = map;
-      setKey(map, name, Array.isArray(value) ? namesOf(value) : this.schema(value, depth + 1));
+      setKey(map, name, Array.isArray(value) ? readNames(value) : this.schema(value, depth + 1));
     }
   }
 
@@ -180,13 +180,13 @@ const LEFT_OUT = new Set([
   '__proto__',
 ]);
 
-function namesOf(list: readonly unknown[]): string[] {
+function readNames(list: readonly unknown[]): string[] {
   return [...new Set(list.filter((each) => typeof each === 'string'))];
 }
 
 function namesByName(map: Schema): Schema {
   const out: Schema = {};
-  for (const [name, list] of Object.entries(map)) if (Array.isArray(list)) setKey(out, name, namesOf(list));
+  for (const [name, list] of Object.entries(map)) if (Array.isArray(list)) setKey(out, name, readNames(list));
   return out;
 }
 

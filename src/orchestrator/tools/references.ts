@@ -23,7 +23,7 @@ export function collectReferences(root: Schema): ReferencedSchema {
   const taken = new Set<string>();
   const definitions = new Map<string, AnySchema>();
 
-  const nameOf = (target: AnySchema, hint: string): string => {
+  const toName = (target: AnySchema, hint: string): string => {
     const known = names.get(target);
     if (known !== undefined && target !== true && target !== false) return known;
     const base = hint
@@ -47,7 +47,7 @@ export function collectReferences(root: Schema): ReferencedSchema {
       delete mapped[keyword];
       if (typeof reference !== 'string') continue;
       const target = resolve(reference, root, targets);
-      mapped.$ref = PREFIX + nameOf(target, hintOf(reference));
+      mapped.$ref = PREFIX + toName(target, formatHint(reference));
     }
     return mapped;
   };
@@ -178,7 +178,7 @@ function decode(text: string): string {
   }
 }
 
-function hintOf(reference: string): string {
+function formatHint(reference: string): string {
   return reference.split(/[/#]/).findLast((part) => part !== '') ?? 'root';
 }
 

@@ -1,6 +1,6 @@
 /** Approvals that people gave by the means of a framework. Each is taken once in a process, for the call it was given for. */
 import { randomUUID } from 'node:crypto';
-import { canonicalJson, type JsonObject, listOf, objectOf, sha256Hex } from '../../json/index.ts';
+import { canonicalJson, type JsonObject, readList, readObject, sha256Hex } from '../../json/index.ts';
 
 /** What is remembered of approvals: the oldest is forgotten. */
 const MAX_KNOWN = 10_000;
@@ -28,7 +28,7 @@ function takeOnce(id: string): true | undefined {
  * about the change again.
  */
 export function noteAsked(callId: unknown, input: unknown): void {
-  const digest = digestOf(input);
+  const digest = readDigest(input);
   if (typeof callId !== 'string' || digest === undefined || asked.has(callId)) return;
   remember(asked, callId, digest);
 }
@@ -36,10 +36,10 @@ export function noteAsked(callId: unknown, input: unknown): void {
 /** Whether a call is what a person was asked about, as far as this process knows. */
 function isAsAsked(callId: string, input: unknown): boolean {
   const known = asked.get(callId);
-  return known === undefined || known === digestOf(input);
+  return known === undefined || known === readDigest(input);
 }
 
-function digestOf(input: unknown): string | undefined {
+function readDigest(input: unknown): string | undefined {
   try {
     return sha256Hex(canonicalJson(input));
   } catch {
@@ -52,11 +52,11 @@ function digestOf(input: unknown): string | undefined {
  * @param options what the SDK passes to `execute`.
  */
 export function approvalIn(options: unknown, input: unknown): true | undefined {
-  const { toolCallId } = objectOf(options);
+  const { toolCallId } = readObject(options);
   const { approvalId, call, answers } = answerIn(options);
   if (approvalId === undefined || typeof toolCallId !== 'string') return undefined;
-  const digest = digestOf(input);
-  if (digest === undefined || digestOf(call?.input) !== digest || !isAsAsked(toolCallId, input))
+  const digest = readDigest(input);
+  if (digest === undefined || readDigest(call?.input) !== digest || !isAsAsked(toolCallId, input))
     return undefined;
   const isApproved = answers.length > 0 && answers.every(({ approved }) => approved === true);
   return isApproved ? takeOnce(`ai ${approvalId}`) : undefined;
@@ -75,11 +75,11 @@ interface Answer {
 
 /** The request for approval of a call in the messages, the call that it is about, and the answers. */
 function answerIn(options: unknown): Answer {
-  const { toolCallId, messages } = objectOf(options);
+  const { toolCallId, messages } = readObject(options);
   if (typeof toolCallId !== 'string') return { answers: [] };
-  const parts = listOf(messages)
-    .flatMap((message) => listOf(objectOf(message).content))
-    .map(objectOf);
+  const parts = readList(messages)
+    .flatMap((message) => readList(readObject(message).content))
+    .map(readObject);
   const about = parts.filter((part) => part.toolCallId === toolCallId);
   const request = about.findLast(({ type }) => type === 'tool-approval-request');
   const approvalId = request?.approvalId;
@@ -101,8 +101,8 @@ export function isApprovedInRun(
   details: unknown,
   input: unknown,
 ): true | undefined {
-  const { isToolApproved } = objectOf(run);
-  const { callId } = objectOf(objectOf(details).toolCall);
+  const { isToolApproved } = readObject(run);
+  const { callId } = readObject(readObject(details).toolCall);
   if (typeof isToolApproved !== 'function' || typeof callId !== 'string') return undefined;
   const isApproved = (id: string): boolean =>
     Reflect.apply(isToolApproved, run, [{ toolName, callId: id } satisfies JsonObject]) === true;

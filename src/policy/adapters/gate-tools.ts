@@ -1,6 +1,6 @@
 /** Gates the tools of agent frameworks and plain functions. A tool is recognized by its shape, never by a package. */
 import { checkOptions, checkValue, kinds, type OptionKinds } from '../../base/index.ts';
-import { isObject, type JsonObject, objectOf } from '../../json/index.ts';
+import { isObject, type JsonObject, readObject } from '../../json/index.ts';
 import { PolicyDeniedError } from '../decision.ts';
 import type { PolicyGate } from '../gate.ts';
 import { A_GATE, AN_AUDIT_RUN } from '../option-kinds.ts';
@@ -21,7 +21,7 @@ type Run = (...params: unknown[]) => unknown;
 /** The gated tools there are, by the object or function that the framework has. */
 const gatedTools = new WeakMap<object, GatedTool>();
 
-export function gatedToolOf(tool: unknown): GatedTool | undefined {
+export function readGatedTool(tool: unknown): GatedTool | undefined {
   return typeof tool === 'object' && tool !== null ? gatedTools.get(tool) : undefined;
 }
 
@@ -69,7 +69,7 @@ function isRun(value: unknown): value is Run {
   return typeof value === 'function';
 }
 
-function nameOf(name: unknown, what: string): string {
+function readName(name: unknown, what: string): string {
   if (typeof name === 'string' && name !== '') return name;
   throw refuseTool(what, 'it has no name');
 }
@@ -90,13 +90,13 @@ function withMembers(tool: JsonObject, members: Readonly<Record<string, unknown>
 
 function gateFunction(run: Run, name: string, what: string, tools: GatedTools): Run {
   const gated = tools.add(() => ({
-    name: nameOf(name, what),
+    name: readName(name, what),
     description: undefined,
     inputSchema: undefined,
     outputSchema: undefined,
   }));
   const call: Run = (given = {}, ...rest) =>
-    gated.call({ args: given, framework: rest[0], run: (args) => lastOf(run(args, ...rest)) });
+    gated.call({ args: given, framework: rest[0], run: (args) => readLast(run(args, ...rest)) });
   return Object.defineProperty(call, 'name', { value: name });
 }
 
@@ -106,13 +106,13 @@ function gateExecutable(tool: JsonObject, name: unknown, what: string, tools: Ga
   const isMastra = typeof tool.id === 'string';
   const members: Record<string, unknown> = {
     execute: (input: unknown = {}, ...rest: unknown[]) => {
-      const { abortSignal } = objectOf(rest[0]);
+      const { abortSignal } = readObject(rest[0]);
       return gated.call({
         args: input,
         framework: rest[0],
         isApproved: approvalIn(rest[0], input),
         signal: abortSignal instanceof AbortSignal ? abortSignal : undefined,
-        run: (args) => lastOf(Reflect.apply(execute, tool, [args, ...rest])),
+        run: (args) => readLast(Reflect.apply(execute, tool, [args, ...rest])),
       });
     },
   };
@@ -122,13 +122,13 @@ function gateExecutable(tool: JsonObject, name: unknown, what: string, tools: Ga
         ? await Reflect.apply(needsApproval, tool, [input, ...rest])
         : needsApproval;
       const isAsked = await gated.needsPerson(input, rest[0]);
-      if (isAsked) noteAsked(objectOf(rest[0]).toolCallId, input);
+      if (isAsked) noteAsked(readObject(rest[0]).toolCallId, input);
       return own === true || isAsked;
     };
   }
   const copy = withMembers(tool, members);
   const gated = tools.add(() => ({
-    name: nameOf(name, what),
+    name: readName(name, what),
     description: copy.description,
     inputSchema: copy.inputSchema ?? copy.parameters,
     outputSchema: copy.outputSchema,
@@ -145,17 +145,17 @@ function gateLangChain(tool: JsonObject, what: string, tools: GatedTools): JsonO
     (input, ...rest) => {
       const isText = typeof input === 'string' || input === undefined;
       const [, config] = rest;
-      const { signal } = objectOf(config);
+      const { signal } = readObject(config);
       return gated.call({
         args: isText ? { input: input ?? '' } : input,
         framework: config,
         signal: signal instanceof AbortSignal ? signal : undefined,
-        run: (args) => returnedOf(Reflect.apply(run, tool, [isText ? args.input : args, ...rest])),
+        run: (args) => readReturned(Reflect.apply(run, tool, [isText ? args.input : args, ...rest])),
       });
     };
   const copy = withMembers(tool, { _call: gate(call), ...(isRun(func) ? { func: gate(func) } : {}) });
   const gated = tools.add(() => ({
-    name: nameOf(copy.name, what),
+    name: readName(copy.name, what),
     description: copy.description,
     inputSchema: isTextSchema(copy.schema) ? TEXT_INPUT : copy.schema,
     outputSchema: undefined,
@@ -168,8 +168,8 @@ const TEXT_INPUT = { type: 'object', properties: { input: { type: 'string' } } }
 
 /** The schema of LangChain's tools that take a text: `{input}` of zod 3, transformed to the text. */
 function isTextSchema(schema: unknown): boolean {
-  const { typeName, schema: inner } = objectOf(objectOf(schema)._def);
-  const { shape } = objectOf(inner);
+  const { typeName, schema: inner } = readObject(readObject(schema)._def);
+  const { shape } = readObject(inner);
   return typeName === 'ZodEffects' && isObject(shape) && Object.keys(shape).join() === 'input';
 }
 
@@ -178,12 +178,12 @@ function gateOpenAiAgents(tool: JsonObject, what: string, tools: GatedTools): Js
   const { invoke, needsApproval } = tool as { invoke: Run; needsApproval?: unknown };
   const copy = withMembers(tool, {
     invoke: async (run: unknown, input: unknown, details: unknown) => {
-      const { signal } = objectOf(details);
+      const { signal } = readObject(details);
       try {
         return await gated.call({
           args: parsed(input),
           framework: run,
-          isApproved: isApprovedInRun(run, nameOf(copy.name, what), details, parsed(input)),
+          isApproved: isApprovedInRun(run, readName(copy.name, what), details, parsed(input)),
           signal: signal instanceof AbortSignal ? signal : undefined,
           run: (args) => Reflect.apply(invoke, tool, [run, JSON.stringify(args), details]),
         });
@@ -203,7 +203,7 @@ function gateOpenAiAgents(tool: JsonObject, what: string, tools: GatedTools): Js
     },
   });
   const gated = tools.add(() => ({
-    name: nameOf(copy.name, what),
+    name: readName(copy.name, what),
     description: copy.description,
     inputSchema: copy.parameters,
     outputSchema: undefined,
@@ -223,7 +223,7 @@ function parsed(input: unknown): unknown {
 }
 
 /** The last thing that a tool yields: what comes before it would be seen before it is judged. */
-async function lastOf(given: unknown): Promise<unknown> {
+async function readLast(given: unknown): Promise<unknown> {
   const value = await given;
   if (typeof value !== 'object' || value === null || !(Symbol.asyncIterator in value)) return value;
   let last: unknown;
@@ -232,7 +232,7 @@ async function lastOf(given: unknown): Promise<unknown> {
 }
 
 /** What a generator returns: LangChain takes what it yields for progress. */
-async function returnedOf(given: unknown): Promise<unknown> {
+async function readReturned(given: unknown): Promise<unknown> {
   const value = await given;
   if (typeof value !== 'object' || value === null || !(Symbol.asyncIterator in value)) return value;
   const parts = (value as AsyncIterable<unknown>)[Symbol.asyncIterator]();

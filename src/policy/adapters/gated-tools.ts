@@ -6,12 +6,12 @@ import type { ToolDefinition } from '../../mcp-client/index.ts';
 import type { AuditRun } from '../audit/index.ts';
 import { copyArguments } from '../call-arguments.ts';
 import { type Decision, isBlocked } from '../decision.ts';
-import { sessionOf } from '../evaluate.ts';
+import { findSession } from '../evaluate.ts';
 import type { PolicyGate } from '../gate.ts';
 import type { GateCall } from '../gate-types.ts';
 import { guardedCall, guardedDecision } from '../guarded-call.ts';
 import { DEFAULT_MAX_BYTES } from '../output-contract.ts';
-import { isPromise, type JsonSchemaOf, jsonSchemaOf } from './tool-schemas.ts';
+import { isPromise, type JsonSchemaOf, readJsonSchema } from './tool-schemas.ts';
 import { sendValue } from './tool-values.ts';
 
 /** A call that needs a person. */
@@ -110,7 +110,7 @@ export class GatedTools {
 
   callOf(tool: string, args: JsonObject, framework: unknown): GateCall {
     const { audit, context } = this.options;
-    const sessionId = sessionOf({}) ?? this.#session;
+    const sessionId = findSession({}) ?? this.#session;
     return { runId: audit?.id, sessionId, ...context?.(tool, framework), server: this.server, tool, args };
   }
 
@@ -144,7 +144,7 @@ export class GatedTool {
     if (this.#definition !== undefined && before !== undefined && isSame(seen, before))
       return this.#definition;
     this.#seen = seen;
-    this.#definition = definitionOf(seen, this.#tools.options.jsonSchemaOf);
+    this.#definition = toDefinition(seen, this.#tools.options.jsonSchemaOf);
     return this.#definition;
   }
 
@@ -234,15 +234,15 @@ function isSame(seen: SeenTool, before: SeenTool): boolean {
   return Object.entries(seen).every(([key, value]) => before[key as keyof SeenTool] === value);
 }
 
-function definitionOf(
+function toDefinition(
   { name, description, inputSchema, outputSchema }: SeenTool,
   convert: JsonSchemaOf | undefined,
 ): ToolDefinition | PromiseLike<ToolDefinition> {
-  const input = jsonSchemaOf(inputSchema, 'input', name, convert);
+  const input = readJsonSchema(inputSchema, 'input', name, convert);
   const output =
     outputSchema === undefined || outputSchema === null
       ? undefined
-      : jsonSchemaOf(outputSchema, 'output', name, convert);
+      : readJsonSchema(outputSchema, 'output', name, convert);
   const make = (inputs: object, outputs: object | undefined): ToolDefinition => ({
     name,
     ...(typeof description === 'string' ? { description } : {}),

@@ -1,10 +1,10 @@
 /** The AI SDK 7's seam for policies: `toolApproval` of `generateText`, `streamText` and its agents. */
 import { checkOptions, checkValue, kinds, type OptionKinds } from '../../base/index.ts';
-import { isObject, objectOf } from '../../json/index.ts';
+import { isObject, readObject } from '../../json/index.ts';
 import type { PolicyGate } from '../gate.ts';
 import { A_GATE, AN_AUDIT_RUN } from '../option-kinds.ts';
 import { approvalIn, isAnsweredIn, noteAsked } from './framework-approvals.ts';
-import { gatedToolOf } from './gate-tools.ts';
+import { readGatedTool } from './gate-tools.ts';
 import { type GatedTool, GatedTools, type GateToolsOptions } from './gated-tools.ts';
 
 export type ToolApprovalOptions = Omit<GateToolsOptions, 'ask'>;
@@ -44,7 +44,7 @@ export function toolApproval(
   checkOptions(options, OPTIONS, 'toolApproval()');
   const gated = new GatedTools(gate, options);
   const known = new WeakMap<object, GatedTool>();
-  const toolOf = (name: string, tool: object): GatedTool => {
+  const toTool = (name: string, tool: object): GatedTool => {
     const found = known.get(tool) ?? addTool(gated, name, tool);
     known.set(tool, found);
     return found;
@@ -56,9 +56,9 @@ export function toolApproval(
     const about = { ...request, toolCallId: toolCall.toolCallId };
     if (!isObject(tool)) return { type: 'denied', reason: `There is no tool '${toolName.slice(0, 64)}'` };
     // Its own call is the one that is decided and recorded.
-    if (gatedToolOf(tool) === undefined) {
+    if (readGatedTool(tool) === undefined) {
       const isApproved = approvalIn(about, input);
-      const refused = await toolOf(toolName, tool).decide(input, about, isApproved);
+      const refused = await toTool(toolName, tool).decide(input, about, isApproved);
       const isAsked = refused?.decision === 'require_approval' && gated.asksByFramework;
       // After an answer that does not count the SDK would make the call, unless it is denied.
       if (isAsked && !isAnsweredIn(about)) {
@@ -72,16 +72,16 @@ export function toolApproval(
 }
 
 function addTool(tools: GatedTools, name: string, tool: object): GatedTool {
-  const { description, inputSchema, outputSchema } = objectOf(tool);
+  const { description, inputSchema, outputSchema } = readObject(tool);
   return tools.add(() => ({ name, description, inputSchema, outputSchema }));
 }
 
 /** The tool's own `needsApproval`, which the SDK does not ask when there is a `toolApproval`. */
 async function wantsApproval(tool: object, request: ToolApprovalRequest): Promise<boolean> {
-  const { needsApproval } = objectOf(tool);
+  const { needsApproval } = readObject(tool);
   if (typeof needsApproval !== 'function') return needsApproval === true;
   const { toolCall, messages, toolsContext } = request;
   const { toolName, toolCallId, input } = toolCall;
-  const context = objectOf(toolsContext)[toolName];
+  const context = readObject(toolsContext)[toolName];
   return (await Reflect.apply(needsApproval, tool, [input, { toolCallId, messages, context }])) === true;
 }

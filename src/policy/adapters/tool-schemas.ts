@@ -1,6 +1,6 @@
 /** The JSON Schema of a tool's arguments or result, from whatever the tool has in its place. */
 import { ObservatoryError } from '../../base/index.ts';
-import { isObject, type JsonObject, objectOf } from '../../json/index.ts';
+import { isObject, type JsonObject, readObject } from '../../json/index.ts';
 
 /** Makes a JSON Schema of a schema that cannot say its own. */
 export type JsonSchemaOf = (schema: unknown) => object | PromiseLike<object>;
@@ -14,7 +14,7 @@ const ANY: JsonObject = { type: 'object', additionalProperties: true };
  * @param tool for the message.
  * @throws ObservatoryError `INVALID_INPUT` for a schema that cannot be read.
  */
-export function jsonSchemaOf(
+export function readJsonSchema(
   schema: unknown,
   side: 'input' | 'output',
   tool: string,
@@ -35,16 +35,16 @@ export function jsonSchemaOf(
 function ownSchema(schema: unknown, side: 'input' | 'output'): object | PromiseLike<object> | undefined {
   // The AI SDK takes a function that makes the schema.
   if (typeof schema === 'function' && !('~standard' in schema)) return ownSchema(schema(), side);
-  const standard = objectOf(objectOf(membersOf(schema)['~standard']).jsonSchema)[side];
+  const standard = readObject(readObject(readMembers(schema)['~standard']).jsonSchema)[side];
   if (typeof standard === 'function') return standard({ target: 'draft-2020-12' }) as object;
-  const { jsonSchema, toJSONSchema } = membersOf(schema);
+  const { jsonSchema, toJSONSchema } = readMembers(schema);
   if (typeof toJSONSchema === 'function') return toJSONSchema.call(schema, { io: side }) as object;
   if (isObject(jsonSchema) || isPromise(jsonSchema)) return jsonSchema;
   return isJsonSchema(schema) ? schema : undefined;
 }
 
 /** Members of an object or function. Schemas of libraries are instances of classes, some of them callable. */
-function membersOf(value: unknown): JsonObject {
+function readMembers(value: unknown): JsonObject {
   return (typeof value === 'object' || typeof value === 'function') && value !== null
     ? (value as JsonObject)
     : {};
@@ -68,5 +68,5 @@ function withType(schema: object, side: 'input' | 'output'): object {
 }
 
 export function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof membersOf(value).then === 'function';
+  return typeof readMembers(value).then === 'function';
 }

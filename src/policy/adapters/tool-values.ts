@@ -21,7 +21,7 @@ export function sendValue(value: unknown, isTyped: boolean, maxBytes: number): S
   if (isToolResult(value)) return { result: value, read: (judged) => judged };
   if (typeof value === 'string' && !isTyped) return sendText(value, value);
   if (value === undefined || value === null) return sendText('', value);
-  const json = jsonOf(value);
+  const json = readJson(value);
   if (json === undefined) return sendText(LEFT_OUT, value);
   if (!isTyped && Buffer.byteLength(json) > maxBytes) return sendText(json, value);
   return {
@@ -53,7 +53,7 @@ function isToolResult(value: unknown): value is JsonObject {
 }
 
 /** The value as JSON, bytes as base64; undefined for what cannot be written. */
-function jsonOf(value: unknown): string | undefined {
+function readJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value, function replace(this: JsonObject, key: string, member: unknown): unknown {
       const own = key === '' ? (this[key] ?? member) : this[key];

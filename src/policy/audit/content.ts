@@ -51,10 +51,10 @@ export class ContentKeeper {
   /** Content that is too long to lose its secrets at once is not kept. */
   keep({ data, grounds = {} }: RecordContent): KeptContent {
     try {
-      const fresh = this.#newOf(grounds);
+      const fresh = this.#readNew(grounds);
       if (this.#key !== undefined) return this.#finish(data, data, grounds, fresh);
       const isLong = (text: string) => text.length > MAX_CHARS_AT_ONCE;
-      if (isLong(JSON.stringify(data)) || isLong(textOf(fresh).join(''))) return { content_omitted: true };
+      if (isLong(JSON.stringify(data)) || isLong(readText(fresh).join(''))) return { content_omitted: true };
       return this.#finish(data, redactValue(data), grounds, redactValue(fresh));
     } catch {
       return { content_omitted: true };
@@ -64,7 +64,7 @@ export class ContentKeeper {
   /** As {@link keep}, for data of any size: the event loop is not held while secrets are looked for. */
   async keepLarge({ data, grounds = {} }: RecordContent): Promise<KeptContent> {
     try {
-      const fresh = this.#newOf(grounds);
+      const fresh = this.#readNew(grounds);
       if (this.#key !== undefined) return this.#finish(data, data, grounds, fresh);
       return this.#finish(data, await redactLargeValue(data), grounds, await redactLargeValue(fresh));
     } catch {
@@ -79,7 +79,7 @@ export class ContentKeeper {
     cleanGrounds: JsonObject,
   ): KeptContent {
     const text = JSON.stringify(cleanData);
-    const json = `{"data":${text},"grounds":{${textOf(cleanGrounds).join(',')}}}`;
+    const json = `{"data":${text},"grounds":{${readText(cleanGrounds).join(',')}}}`;
     // A text that is too long as it is need not be encrypted or escaped to find out.
     if (json.length > MAX_BYTES) return { content_omitted: true };
     const sealed = this.#key && seal(json, this.#key, this.#runId);
@@ -96,7 +96,7 @@ export class ContentKeeper {
   }
 
   /** The grounds that differ from those kept under their name. */
-  #newOf(grounds: JsonObject): JsonObject {
+  #readNew(grounds: JsonObject): JsonObject {
     const fresh = Object.entries(grounds).filter(([name, value]) => {
       const text = JSON.stringify(value);
       if (text === undefined || text.length > MAX_BYTES) return false;
@@ -113,7 +113,7 @@ interface KeptGround {
   readonly isRedacted: boolean;
 }
 
-function textOf(grounds: JsonObject): readonly string[] {
+function readText(grounds: JsonObject): readonly string[] {
   return Object.entries(grounds).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
 }
 

@@ -5,7 +5,7 @@
  */
 import { posix } from 'node:path';
 import { parse } from 'unbash';
-import { isObject, type JsonObject, listOf, objectOf } from '../../json/index.ts';
+import { isObject, type JsonObject, readList, readObject } from '../../json/index.ts';
 import { type CommandAction, type CommandWord, unreadableAction } from './actions.ts';
 import { innerCommand, shellCode } from './runners.ts';
 import { commandWord } from './words.ts';
@@ -71,7 +71,7 @@ class Reader {
     }
     if (!isObject(node)) return;
     if (this.#actions.length > MAX_ACTIONS) return;
-    if (listOf(node.errors).length > 0) this.#actions.push(unreadableAction('its syntax is not known'));
+    if (readList(node.errors).length > 0) this.#actions.push(unreadableAction('its syntax is not known'));
     this.#readNode(node);
     for (const member of Object.values(node)) this.#visit(member);
   }
@@ -90,7 +90,7 @@ class Reader {
         return;
       case 'For':
       case 'Select':
-        this.#actions.push({ kind: 'set', name: String(objectOf(node.name).text) });
+        this.#actions.push({ kind: 'set', name: String(readObject(node.name).text) });
         return;
       case 'ParameterExpansion':
         this.#readExpansion(node);
@@ -112,7 +112,10 @@ class Reader {
         return;
       case 'FileDescriptorVariable':
       case 'Coproc':
-        this.#actions.push({ kind: 'set', name: String(objectOf(node.name).text ?? node.name ?? 'COPROC') });
+        this.#actions.push({
+          kind: 'set',
+          name: String(readObject(node.name).text ?? node.name ?? 'COPROC'),
+        });
         return;
       case 'ExtendedGlob':
         // In zsh the same text may be a pattern that runs code.
@@ -123,7 +126,7 @@ class Reader {
   }
 
   #readExpansion({ prefix, index, operation, parameter }: JsonObject): void {
-    const { type, operator } = objectOf(operation);
+    const { type, operator } = readObject(operation);
     if (
       prefix === '!' ||
       index !== undefined ||
@@ -138,15 +141,16 @@ class Reader {
 
   /** `-eq` and the like compute their sides, `-v` an index. */
   #readTest({ operator, operand, left, right }: JsonObject): void {
-    const isNumber = (word: unknown): boolean => /^-?\d{1,18}$/.test(commandWord(objectOf(word)).value ?? '');
-    if (operator === '-v' && !/^\w+$/.test(commandWord(objectOf(operand)).value ?? ''))
+    const isNumber = (word: unknown): boolean =>
+      /^-?\d{1,18}$/.test(commandWord(readObject(word)).value ?? '');
+    if (operator === '-v' && !/^\w+$/.test(commandWord(readObject(operand)).value ?? ''))
       this.#actions.push(unreadableAction('it computes an index'));
     if (/^-(?:eq|ne|lt|le|gt|ge)$/.test(String(operator)) && !(isNumber(left) && isNumber(right)))
       this.#actions.push(unreadableAction('it computes with variables'));
   }
 
   #readRedirect({ operator, target }: JsonObject): void {
-    const { value, text } = commandWord(objectOf(target));
+    const { value, text } = commandWord(readObject(target));
     if (value === undefined) {
       this.#actions.push(unreadableAction(`it opens '${text.slice(0, 64)}', which the shell computes`));
       return;
@@ -160,12 +164,12 @@ class Reader {
 
   #readProgram(node: JsonObject): void {
     if (node.name === undefined || node.name === null) return;
-    const rest = listOf(node.suffix)
-      .map(objectOf)
+    const rest = readList(node.suffix)
+      .map(readObject)
       .filter(({ type }) => type === 'Word' || type === 'Assignment')
       // An assignment among the words is a word of the program, unless it is one that assigns.
       .map((word) => (word.type === 'Word' ? commandWord(word) : assignmentWord(word)));
-    this.#readWords([commandWord(objectOf(node.name)), ...rest], false, node);
+    this.#readWords([commandWord(readObject(node.name)), ...rest], false, node);
   }
 
   /** @param adds whether words come to these that the text does not say. */
@@ -176,7 +180,7 @@ class Reader {
       this.#actions.push(unreadableAction(`it runs '${name.text.slice(0, 64)}', which the shell computes`));
       return;
     }
-    const program = programOf(name.value);
+    const program = toProgram(name.value);
     const isKnown = !adds && rest.every(({ value }) => value !== undefined);
     const shown = rest.map(({ value, text }) => value ?? text);
     this.#actions.push({ kind: isKnown ? 'run' : 'run_expanded', program, words: shown });
@@ -233,7 +237,7 @@ const ASSIGNS: readonly string[] = [
 /** Folders of the system's own programs: a name and its path in one of them are one program. */
 const SYSTEM = /^\/(?:usr\/(?:local\/)?)?s?bin\/([^/]+)$/;
 
-function programOf(name: string): string {
+function toProgram(name: string): string {
   if (!name.includes('/')) return name;
   return SYSTEM.exec(posix.normalize(name))?.[1] ?? name;
 }
@@ -251,13 +255,13 @@ function assignmentWord(node: JsonObject): CommandWord {
 
 /** The script that a here-document or here-string feeds to a shell. */
 function fedCode(node: JsonObject): string | undefined {
-  const fed = [...listOf(node.suffix), ...listOf(node.prefix)]
-    .map(objectOf)
+  const fed = [...readList(node.suffix), ...readList(node.prefix)]
+    .map(readObject)
     .filter(({ type }) => type === 'HereDoc' || type === 'HereString');
   const [only, more] = fed;
   if (only === undefined || more !== undefined) return undefined;
-  if (only.type === 'HereString') return commandWord(objectOf(only.target)).value;
-  const { text, parts } = objectOf(only.body);
-  const isLiteral = objectOf(only.delimiter).quoted === true || !/[$`\\]/.test(String(text));
+  if (only.type === 'HereString') return commandWord(readObject(only.target)).value;
+  const { text, parts } = readObject(only.body);
+  const isLiteral = readObject(only.delimiter).quoted === true || !/[$`\\]/.test(String(text));
   return isLiteral && parts === undefined && typeof text === 'string' ? text : undefined;
 }

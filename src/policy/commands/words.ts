@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf } from '../../json/index.ts';
+import { isObject, type JsonObject, readList } from '../../json/index.ts';
 import type { CommandWord } from './actions.ts';
 
 /** The value of a word of the syntax tree, if the shell computes nothing of it. */
@@ -36,7 +36,7 @@ function partValue(part: unknown): string | undefined {
     return /[*?[\]{}]/.test(String(part.text).replaceAll(/\\[^\n]/g, '')) ? undefined : value;
   if (type === 'SingleQuoted' || type === 'AnsiCQuoted') return typeof value === 'string' ? value : undefined;
   if (type !== 'DoubleQuoted') return undefined;
-  const inner = listOf(part.parts).map((child) =>
+  const inner = readList(part.parts).map((child) =>
     isObject(child) && child.type === 'Literal' && typeof child.value === 'string' ? child.value : undefined,
   );
   return inner.includes(undefined) ? undefined : inner.join('');

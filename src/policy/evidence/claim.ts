@@ -3,7 +3,7 @@ import type { ReasonCode } from '../reasons/index.ts';
 import { isNegated } from './negations.ts';
 import { hasInvisible, normalizeWithOffsets } from './normalize.ts';
 import { sentenceAround } from './sentences.ts';
-import { addressTokens, contentStems, numericTokens, properNouns, turnsAround, wordsOf } from './words.ts';
+import { addressTokens, contentStems, numericTokens, properNouns, splitWords, turnsAround } from './words.ts';
 
 /** Share of a claim's content words that must occur in the quote. */
 const MIN_OVERLAP = 0.5;
@@ -18,8 +18,8 @@ export function claimProblem(claim: string, quote: string): ReasonCode | undefin
   const lower = shown.toLowerCase();
   if (addressTokens(said).some((token) => !lower.includes(token.toLowerCase())))
     return 'claim_name_unsupported';
-  const words = new Set(wordsOf(shown));
-  if (properNouns(said).some((name) => !wordsOf(name).every((word) => words.has(word))))
+  const words = new Set(splitWords(shown));
+  if (properNouns(said).some((name) => !splitWords(name).every((word) => words.has(word))))
     return 'claim_name_unsupported';
   const both = `${said} ${shown}`;
   const claimed = contentStems(said);
@@ -27,7 +27,7 @@ export function claimProblem(claim: string, quote: string): ReasonCode | undefin
   // A mark such as "x" says nothing that a quote could fail to carry; "It is so" says something about no quote.
   if (claimed.size === 0) {
     if (isNegated(said, both) && !isNegated(shown, both)) return 'claim_polarity';
-    return wordsOf(said).some((word) => word.length >= 2) ? 'claim_unrelated' : undefined;
+    return splitWords(said).some((word) => word.length >= 2) ? 'claim_unrelated' : undefined;
   }
   const held = contentStems(shown);
   const shared = [...claimed].filter((stem) => held.has(stem)).length;

@@ -53,7 +53,7 @@ export interface SourceLeaves {
 const MAX_DEPTH = 64;
 
 /** Collects the leaves of a source in document order. */
-export function leavesOf(source: unknown, echo: Echo = {}): SourceLeaves {
+export function readLeaves(source: unknown, echo: Echo = {}): SourceLeaves {
   const said = new Set<string>();
   if (echo.request !== undefined) said.add(echo.request.trim());
   visit(echo.args, [], 0, (leaf) => said.add(leaf.text.trim()));

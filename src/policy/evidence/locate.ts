@@ -8,7 +8,7 @@ import { turnsQuote } from './negations.ts';
 import { hasInvisible, type NormalizedText, normalizeWithOffsets } from './normalize.ts';
 import { isWholeUnit, leadIn, type Span, sentenceAround } from './sentences.ts';
 import { cutsSign, cutsWord } from './word-edges.ts';
-import { UNSPACED_LETTER, wordsOf } from './words.ts';
+import { splitWords, UNSPACED_LETTER } from './words.ts';
 
 /** The position of a quote in its source. */
 export interface LocatedQuote {
@@ -50,7 +50,7 @@ export class QuoteFinder {
   locate(evidence: string): Location {
     const trimmed = evidence.trim();
     if (hasInvisible(trimmed)) return { reasonCode: 'evidence_invisible_character' };
-    if (wordsOf(trimmed).join('').length < 2) return { reasonCode: 'evidence_too_short' };
+    if (splitWords(trimmed).join('').length < 2) return { reasonCode: 'evidence_too_short' };
     if (TRUNCATION_MARK.test(trimmed)) return { reasonCode: 'evidence_truncation_marker' };
     const needle = normalizeWithOffsets(trimmed).text.trim();
     // The reason of the place that came furthest, when no place will do.
@@ -59,7 +59,7 @@ export class QuoteFinder {
     for (const leaf of this.#texts()) {
       for (const place of this.#placesIn(leaf, trimmed, needle)) {
         places += 1;
-        const reason = problemOf(leaf, place);
+        const reason = findProblem(leaf, place);
         if (reason === undefined) {
           const { start, end, match } = place;
           const quote = leaf.text.slice(start, end);
@@ -69,7 +69,7 @@ export class QuoteFinder {
         if (places >= MAX_PLACES) return { reasonCode: best };
       }
     }
-    return this.#valueOf(trimmed) ?? { reasonCode: best ?? this.#whyAbsent(trimmed, needle) };
+    return this.#findValue(trimmed) ?? { reasonCode: best ?? this.#whyAbsent(trimmed, needle) };
   }
 
   *#texts(): Generator<Leaf> {
@@ -78,9 +78,9 @@ export class QuoteFinder {
   }
 
   /** A number or truth value as it is written, or any whole leaf as `key: value`. */
-  #valueOf(evidence: string): Location | undefined {
+  #findValue(evidence: string): Location | undefined {
     const line = evidence.replace(/,$/, '');
-    const isLabeled = (leaf: ValueLeaf) => leaf.text.length < line.length && labelsOf(leaf).includes(line);
+    const isLabeled = (leaf: ValueLeaf) => leaf.text.length < line.length && listLabels(leaf).includes(line);
     const found = this.#source.values.filter(
       (leaf) => (!leaf.isString && leaf.text === line) || isLabeled(leaf),
     );
@@ -130,11 +130,11 @@ export class QuoteFinder {
 const RANK: readonly ReasonCode[] = ['evidence_cut_word', 'evidence_too_short', 'evidence_negated_context'];
 
 /** A leaf with its key, as models and JSON write it. */
-function labelsOf({ key, text, isString }: ValueLeaf): readonly string[] {
+function listLabels({ key, text, isString }: ValueLeaf): readonly string[] {
   return [`${key}: ${text}`, `"${key}": ${isString ? JSON.stringify(text) : text}`, `${key}=${text}`];
 }
 
-function problemOf({ text, lead = '' }: Leaf, span: Span): ReasonCode | undefined {
+function findProblem({ text, lead = '' }: Leaf, span: Span): ReasonCode | undefined {
   if (cutsWord(text, span.start) || cutsWord(text, span.end) || cutsSign(text, span.start))
     return 'evidence_cut_word';
   const quote = text.slice(span.start, span.end);
@@ -161,5 +161,5 @@ function countUnspaced(quote: string): number {
 
 /** Four words between white space, at least two of them with letters or digits. */
 function isManyWords(quote: string): boolean {
-  return quote.trim().split(/\s+/).length >= MIN_WORDS && wordsOf(quote).length >= 2;
+  return quote.trim().split(/\s+/).length >= MIN_WORDS && splitWords(quote).length >= 2;
 }

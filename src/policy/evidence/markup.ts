@@ -12,7 +12,7 @@ export interface Fold {
 const CANDIDATE = /[*_`\]<&]|[-\u2010]\r?\n/;
 
 /** Where a text reads otherwise than it is written, by offset. In time that grows with the length of the text. */
-export function markupOf(text: string): ReadonlyMap<number, Fold> {
+export function readMarkup(text: string): ReadonlyMap<number, Fold> {
   const folds = new Map<number, Fold>();
   if (!CANDIDATE.test(text)) return folds;
   foldMarks(text, folds);

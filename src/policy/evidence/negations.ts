@@ -3,7 +3,7 @@
  * out of a claim, the claim says the opposite.
  */
 import { isNegation } from '../../evidence/index.ts';
-import { wordsOf } from './words.ts';
+import { splitWords } from './words.ts';
 
 interface Language {
   /** Say that something is not so, or must not be. */
@@ -143,21 +143,21 @@ export function turnsQuote({ before, after }: Outside, context: string): boolean
   const outside = `${before} \u2026 ${after}`;
   if (UNSPACED_NEGATION.test(outside) || UNSPACED_RESTRICTION.test(outside)) return true;
   for (const letter of outside.matchAll(/\p{L}/gu)) if (!KNOWN_SCRIPTS.test(letter[0])) return true;
-  const languages = languagesOf(context);
+  const languages = listLanguages(context);
   const isTurned = (word: string) =>
     isContracted(word) ||
     languages.some(({ negations, restrictions }) => negations.has(word) || restrictions.has(word));
-  if (wordsOf(withoutNumero(outside)).some(isTurned)) return true;
-  const clause = wordsOf(before.slice(before.search(/[^,;:]*$/)));
+  if (splitWords(withoutNumero(outside)).some(isTurned)) return true;
+  const clause = splitWords(before.slice(before.search(/[^,;:]*$/)));
   return clause.some((word) => languages.some(({ prefixed }) => prefixed.has(word)));
 }
 
 /** True when the text says that something is not so. `No. 5` and `No 5` are numbers, not negations. */
 export function isNegated(text: string, context: string): boolean {
   if (UNSPACED_NEGATION.test(text)) return true;
-  const languages = languagesOf(context);
+  const languages = listLanguages(context);
   const english = languages.includes(LANGUAGES.en as Language);
-  return wordsOf(withoutNumero(text)).some(
+  return splitWords(withoutNumero(text)).some(
     // A truth value is often quoted: `active: false`.
     (word) =>
       (english && (isNegation(word) || word === 'false')) ||
@@ -176,8 +176,8 @@ function withoutNumero(text: string): string {
 const CLEAR_SIGNS = 2;
 
 /** The languages a text may be in: `no` denies in English, and is a preposition in Portuguese. */
-function languagesOf(text: string): readonly Language[] {
-  const said = wordsOf(text);
+function listLanguages(text: string): readonly Language[] {
+  const said = splitWords(text);
   const counted = Object.values(LANGUAGES).map((language) => ({
     language,
     count: language.signs.size === 0 ? said.length : said.filter((word) => language.signs.has(word)).length,

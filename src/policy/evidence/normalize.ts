@@ -3,7 +3,7 @@
  * primes, dashes, ellipses, comparison signs, ligatures and full-width forms are their ASCII forms; marks of Markdown
  * and HTML that only format are left out. Letters keep their case and their script: a Cyrillic `а` is not a Latin one.
  */
-import { markupOf } from './markup.ts';
+import { readMarkup } from './markup.ts';
 
 /** A normalized text, with the place in the original (UTF-16 units) of each of its units. */
 export interface NormalizedText {
@@ -41,7 +41,7 @@ const COMPOSING =
 
 export function normalizeWithOffsets(text: string): NormalizedText {
   const isComposed = text.normalize('NFC') === text;
-  const markup = markupOf(text);
+  const markup = readMarkup(text);
   if (isComposed && markup.size === 0 && !NEEDS_FOLDING.test(text)) return { text, places: undefined };
   const starts: number[] = [];
   const ends: number[] = [];

@@ -9,7 +9,7 @@ import { scoreEvidence } from '../../evidence/index.ts';
 import { checkJsonValue, isObject, StrictJsonError } from '../../json/index.ts';
 import { type ReasonCode, scanText } from '../reasons/index.ts';
 import { claimProblem } from './claim.ts';
-import { type Echo, leavesOf } from './leaves.ts';
+import { type Echo, readLeaves } from './leaves.ts';
 import { type LocatedQuote, QuoteFinder } from './locate.ts';
 
 /** The parts of a summary, with how many items each may hold. */
@@ -66,12 +66,12 @@ export function checkSummary(
 ): SummaryVerdict {
   const problem = formProblem(summary);
   if (problem !== undefined) return { accepted: false, ...problem };
-  const leaves = leavesOf(source, echo);
+  const leaves = readLeaves(source, echo);
   const finder = new QuoteFinder(leaves);
   const uses = new Map<string, number>();
   const grounded: Record<Section, GroundedItem[]> = { bullets: [], risks: [], recommendations: [] };
   for (const section of Object.keys(SECTIONS) as Section[]) {
-    for (const [index, { claim, evidence }] of itemsOf(summary, section).entries()) {
+    for (const [index, { claim, evidence }] of countItems(summary, section).entries()) {
       const refuse = (reasonCode: ReasonCode, message: string): SummaryVerdict => ({
         accepted: false,
         reasonCode,
@@ -98,7 +98,7 @@ export function checkSummary(
       });
     }
   }
-  const risk = maxEvidenceRisk < 1 ? riskOf(source, Object.values(grounded).flat(), echo) : 0;
+  const risk = maxEvidenceRisk < 1 ? readRisk(source, Object.values(grounded).flat(), echo) : 0;
   if (risk > maxEvidenceRisk)
     return {
       accepted: false,
@@ -109,7 +109,7 @@ export function checkSummary(
     accepted: true,
     reasonCode: 'accepted',
     summary: grounded,
-    coverage: coverageOf(grounded, leaves.evidence),
+    coverage: toCoverage(grounded, leaves.evidence),
   };
 }
 
@@ -118,7 +118,7 @@ interface EvidenceLimits {
 }
 
 /** The claims as one answer, held against the call that gave the source. */
-function riskOf(source: unknown, items: readonly GroundedItem[], { args, request = '' }: Echo): number {
+function readRisk(source: unknown, items: readonly GroundedItem[], { args, request = '' }: Echo): number {
   const answer = items.map(({ claim }) => `${claim.trim().replace(/[.!?]+$/, '')}.`).join('\n');
   const steps = [{ tool: '', arguments: args, result: source }];
   return scoreEvidence({ prompt: request, answer, steps })?.risk ?? 0;
@@ -172,11 +172,11 @@ function isText(value: unknown, maxChars: number): boolean {
 }
 
 /** The items of a section of a summary whose form has been checked. */
-function itemsOf(summary: unknown, section: Section): readonly Item[] {
+function countItems(summary: unknown, section: Section): readonly Item[] {
   return (summary as Partial<Record<Section, readonly Item[]>>)[section] ?? [];
 }
 
-function coverageOf(
+function toCoverage(
   summary: GroundedSummary,
   leaves: readonly { readonly text: string }[],
 ): EvidenceCoverage {

@@ -1,8 +1,8 @@
 /** Words, numbers and names of claims and quotes. Stems are English; ASCII letters are not assumed. */
-import { FUNCTION_WORDS, isNegation, verbStemOf } from '../../evidence/index.ts';
+import { FUNCTION_WORDS, isNegation, toVerbStem } from '../../evidence/index.ts';
 
 /** Lower-cased words: letters and digits, with the apostrophes, hyphens and dots inside them. */
-export function wordsOf(text: string): readonly string[] {
+export function splitWords(text: string): readonly string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}\p{M}]+(?:['’][\p{L}\p{N}\p{M}]+)*/gu) ?? [];
 }
 
@@ -27,9 +27,9 @@ export function contentStems(text: string): ReadonlySet<string> {
   const stems = new Set<string>();
   for (const [run] of text.matchAll(UNSPACED_RUN))
     for (let at = 0; at < Math.max(1, run.length - 1); at += 1) stems.add(run.slice(at, at + 2));
-  for (const word of wordsOf(text.replace(UNSPACED_RUN, ' '))) {
+  for (const word of splitWords(text.replace(UNSPACED_RUN, ' '))) {
     const isWordy = /\p{L}/u.test(word) && word.length >= 2;
-    if (isWordy && !FUNCTION_WORDS.en.has(word) && !isNegation(word)) stems.add(verbStemOf(word));
+    if (isWordy && !FUNCTION_WORDS.en.has(word) && !isNegation(word)) stems.add(toVerbStem(word));
   }
   return stems;
 }
@@ -89,8 +89,8 @@ const SIDES = OPPOSITES.map(([one, other]) => [new Set(one.split(' ')), new Set(
 
 /** Whether the claim says the opposite of what the quote says, or calls optional what the quote does not. */
 export function turnsAround(claim: string, quote: string): boolean {
-  const said = wordsOf(claim);
-  const shown = new Set(wordsOf(quote));
+  const said = splitWords(claim);
+  const shown = new Set(splitWords(quote));
   return SIDES.some(([one, other]) => opposes(said, shown, one, other) || opposes(said, shown, other, one));
 }
 

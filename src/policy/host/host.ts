@@ -19,7 +19,7 @@ import { type JsonObject, redactText } from '../../json/index.ts';
 import type { ServerEntry, ServerRequestHandlers } from '../../mcp-client/index.ts';
 import { type AuditLog, type AuditOption, type AuditRun, auditRun, openAudit } from '../audit/index.ts';
 import { type Decision, PolicyDeniedError } from '../decision.ts';
-import { sessionOf } from '../evaluate.ts';
+import { findSession } from '../evaluate.ts';
 import type { GroundedSummary } from '../evidence/index.ts';
 import type { PolicyGate } from '../gate.ts';
 import type { GateCall } from '../gate-types.ts';
@@ -212,7 +212,7 @@ export class PolicyHost {
     const { server, tool, args } = plan;
     // Without a trail the run has an id all the same: budgets count by it.
     const runId = run?.id ?? randomUUID();
-    const sessionId = sessionOf(options) ?? this.#session;
+    const sessionId = findSession(options) ?? this.#session;
     const call: GateCall = { server, tool, args, userRequest: base.query, runId, ...options, sessionId };
     const connection = this.#servers.get(server);
     let result: ToolResult;

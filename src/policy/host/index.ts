@@ -12,7 +12,7 @@ export {
   connectPolicyServers,
   discoverTools,
   type PolicyServer,
-  rawResultOf,
   ToolCallError,
+  toRawResult,
 } from './servers.ts';
 export { askResultToWire } from './wire.ts';

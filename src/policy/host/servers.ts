@@ -80,7 +80,7 @@ function policyServer(connection: ServerConnection): PolicyServer {
   return {
     // The gate checks each definition itself and refuses those that are none.
     listTools: async () => (await connection.listTools()) as readonly ToolDefinition[],
-    callTool: async (tool, args) => rawResultOf(await connection.callTool(tool, args)),
+    callTool: async (tool, args) => toRawResult(await connection.callTool(tool, args)),
     close: () => connection.close(),
   };
 }
@@ -104,7 +104,7 @@ export class ToolCallError extends ObservatoryError {
 }
 
 /** The result of a call as the server sent it. @throws ToolCallError when there is none. */
-export function rawResultOf(outcome: ToolCallOutcome): JsonObject {
+export function toRawResult(outcome: ToolCallOutcome): JsonObject {
   if (outcome.kind === 'ok' || outcome.kind === 'tool_error') return outcome.raw;
   if (outcome.kind === 'invalid_output' && outcome.raw !== undefined) return outcome.raw;
   throw new ToolCallError(outcome);

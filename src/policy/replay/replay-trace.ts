@@ -147,7 +147,7 @@ class Replay {
     const { event } = record;
     if (!isDecision(event)) return undefined;
     this.#takeGrounds(record);
-    const recorded = recordedOf(record);
+    const recorded = readRecorded(record);
     const { server, tool } = record.fields;
     const call = typeof server === 'string' && event !== 'plan_checked' ? `${server}/${String(tool)}` : null;
     const base = { seq: record.seq, event, call, recorded };
@@ -215,9 +215,9 @@ class Replay {
       tool: String(tool),
       args: data.args as JsonObject,
       method: method as RequestMethod | undefined,
-      caller: textOf(caller),
-      userRequest: textOf(data.user_request),
-      promptTemplateId: textOf(data.prompt_template_id),
+      caller: readText(caller),
+      userRequest: readText(data.user_request),
+      promptTemplateId: readText(data.prompt_template_id),
     };
     this.#list(gate, this.#listings.get(`${call.server}/${call.tool}`) ?? {});
     const decision = gate.evaluate(call);
@@ -278,7 +278,7 @@ function isDecision(event: string): event is RepeatedDecision['event'] {
 }
 
 /** The members of a record that say what was decided, in the order of their repetition. */
-function recordedOf({ event, fields }: TraceRecord): JsonObject {
+function readRecorded({ event, fields }: TraceRecord): JsonObject {
   const { allowed, rule_ids, accepted, reason_code, type, server, tool } = fields;
   switch (event) {
     case 'input_checked':
@@ -305,6 +305,6 @@ function decisionFields({
   return { decision, enforcement, reason_code, rule_ids, tool_hash };
 }
 
-function textOf(value: unknown): string | undefined {
+function readText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }

@@ -1,5 +1,5 @@
 import type { RunSpan } from '../store/index.ts';
-import { factsOf, type RunCall } from './facts.ts';
+import { type RunCall, toFacts } from './facts.ts';
 
 /** Calls of each run that are aligned; further ones are counted only. */
 const MAX_CALLS = 1000;
@@ -37,7 +37,7 @@ export interface Comparison {
 
 /** Compares two runs: figures, and the tool calls aligned by the longest common sequence of server and tool. */
 export function compareRuns(a: readonly RunSpan[], b: readonly RunSpan[]): Comparison {
-  const [one, other] = [factsOf(a), factsOf(b)];
+  const [one, other] = [toFacts(a), toFacts(b)];
   const figure = (
     name: ComparedFigure['name'],
     of: (facts: typeof one) => number | null,

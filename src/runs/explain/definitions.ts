@@ -23,7 +23,7 @@ export interface RunDefinitions {
 }
 
 /** Adds up the definitions that model calls carried; undefined where none is known. */
-export function definitionsOf(spans: readonly RunSpan[]): RunDefinitions | undefined {
+export function findDefinitions(spans: readonly RunSpan[]): RunDefinitions | undefined {
   const sum = (of: (span: RunSpan) => number | null) => spans.reduce((all, span) => all + (of(span) ?? 0), 0);
   const tokens = sum(({ offeredTokens }) => offeredTokens);
   if (tokens === 0) return undefined;
@@ -32,11 +32,11 @@ export function definitionsOf(spans: readonly RunSpan[]): RunDefinitions | undef
     cachedTokens: sum(({ cachedTokens }) => cachedTokens),
     tokens,
     costUsd: sum(({ offeredUsd }) => offeredUsd),
-    servers: serversOf(spans),
+    servers: listServers(spans),
   };
 }
 
-function serversOf(spans: readonly RunSpan[]): readonly ServerDefinitions[] {
+function listServers(spans: readonly RunSpan[]): readonly ServerDefinitions[] {
   const lists = new Map<string, Map<string, number>>();
   for (const { offeredList } of spans) if (offeredList !== null) readList(offeredList, lists);
   const totals = [...lists].map(([server, tools]) => ({

@@ -48,7 +48,7 @@ export interface RunFacts {
  * The span of a framework that passes a refusal on as an error is a failed call there, and `unsupported` there is of any
  * answer, contradicted or not.
  */
-export function factsOf(spans: readonly RunSpan[], approvals: readonly WaitingRow[] = []): RunFacts {
+export function toFacts(spans: readonly RunSpan[], approvals: readonly WaitingRow[] = []): RunFacts {
   const calls = toolCalls(spans);
   const isMended = mending(calls);
   const failures = calls.filter(({ status }) => status === 'failed');
@@ -75,12 +75,12 @@ export function factsOf(spans: readonly RunSpan[], approvals: readonly WaitingRo
       (span) => span.status === 'failed' && !isPartOfCall(span) && !isGate(span) && span.parentId !== null,
     ),
     durationMs: spans.length === 0 ? 0 : last - first,
-    heldMs: waitsOf(spans).reduce((sum, span) => sum + span.endMs - span.startMs, 0),
+    heldMs: listWaits(spans).reduce((sum, span) => sum + span.endMs - span.startMs, 0),
   };
 }
 
 /** Waits for a person, each once: that of a gate that gave up waiting is within the gate's own span. */
-function waitsOf(spans: readonly RunSpan[]): readonly RunSpan[] {
+function listWaits(spans: readonly RunSpan[]): readonly RunSpan[] {
   const waits = spans.filter(isWait);
   const outer = new Set(waits.filter(({ name }) => name === APPROVAL_WAIT).map(({ parentId }) => parentId));
   return waits.filter(({ id, name }) => name === APPROVAL_WAIT || !outer.has(id));
@@ -88,23 +88,23 @@ function waitsOf(spans: readonly RunSpan[]): readonly RunSpan[] {
 
 /** Whether the same call, with the same arguments, went well later: of calls whose arguments are not known nobody can say. */
 function mending(calls: readonly RunCall[]): (call: RunCall) => boolean {
-  const keyOf = ({ span, tool }: RunCall) =>
+  const toKey = ({ span, tool }: RunCall) =>
     span.argsHash === null ? undefined : JSON.stringify([span.server, tool, span.argsHash]);
   const lastOk = new Map<string, number>();
   for (const call of calls) {
-    const key = call.status === 'ok' ? keyOf(call) : undefined;
+    const key = call.status === 'ok' ? toKey(call) : undefined;
     if (key !== undefined)
       lastOk.set(key, Math.max(lastOk.get(key) ?? Number.NEGATIVE_INFINITY, call.span.startMs));
   }
-  return (call) => (lastOk.get(keyOf(call) ?? '') ?? Number.NEGATIVE_INFINITY) >= call.span.endMs;
+  return (call) => (lastOk.get(toKey(call) ?? '') ?? Number.NEGATIVE_INFINITY) >= call.span.endMs;
 }
 
 /** The tool calls of a run, in order. */
 export function toolCalls(spans: readonly RunSpan[]): RunCall[] {
-  return pairCalls(spans).map(({ span, gate }) => callOf(span, gate));
+  return pairCalls(spans).map(({ span, gate }) => toCall(span, gate));
 }
 
-function callOf(span: RunSpan, { status, reason } = span): RunCall {
+function toCall(span: RunSpan, { status, reason } = span): RunCall {
   return { span, tool: span.tool ?? span.name, status, reason };
 }
 
@@ -113,7 +113,7 @@ function otherStops(spans: readonly RunSpan[], calls: readonly RunCall[]): RunCa
   const told = new Set(calls.map(({ span }) => span));
   return spans
     .filter((span) => span.status === 'denied' && !told.has(span) && !isSide(span))
-    .map((span) => callOf(span));
+    .map((span) => toCall(span));
 }
 
 /** Name of the span in which a gate waits. */

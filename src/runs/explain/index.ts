@@ -1,11 +1,11 @@
 export { type ComparedCall, type ComparedFigure, type Comparison, compareRuns } from './compare.ts';
-export { definitionsOf } from './definitions.ts';
+export { findDefinitions } from './definitions.ts';
 export { isWait, type RunCall, type RunFacts, toolCalls } from './facts.ts';
 export {
-  decisionOf,
   explainRun,
-  gateReasonOf,
-  personOf,
+  findGateReason,
+  formatDecision,
+  formatPerson,
   type SentencePart,
   sentenceText,
 } from './sentence.ts';

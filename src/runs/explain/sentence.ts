@@ -1,8 +1,8 @@
 import { REASONS, type ReasonCode } from '../../policy/index.ts';
 import type { RunSpan, WaitingRow } from '../store/index.ts';
 import { formatDuration, formatUsd } from '../units.ts';
-import { definitionsOf } from './definitions.ts';
-import { factsOf, type RunCall, type RunFacts } from './facts.ts';
+import { findDefinitions } from './definitions.ts';
+import { type RunCall, type RunFacts, toFacts } from './facts.ts';
 
 /** A part of the sentence; a part with a span links to it. */
 export interface SentencePart {
@@ -26,7 +26,7 @@ export function explainRun(
   approvals: readonly WaitingRow[] = [],
 ): readonly SentencePart[] {
   if (spans.length === 0) return [{ text: 'No spans.' }];
-  const facts = factsOf(spans, approvals);
+  const facts = toFacts(spans, approvals);
   const clauses = [
     waits(facts),
     calls(facts),
@@ -53,7 +53,7 @@ export function sentenceText(parts: readonly SentencePart[]): string {
 function waits({ held, approvals }: RunFacts): Clause {
   const open = approvals.filter(isOpen);
   const [request] = open;
-  const ofRequest = held.find(({ span }) => isRequestOf(request, span));
+  const ofRequest = held.find(({ span }) => isRequest(request, span));
   if (request !== undefined) {
     const span = ofRequest?.span.id;
     return [
@@ -65,8 +65,8 @@ function waits({ held, approvals }: RunFacts): Clause {
   }
   const [first] = held;
   if (first === undefined) return [];
-  const asked = approvals.find((one) => isRequestOf(one, first.span));
-  const became = asked === undefined ? 'waits for an approval' : `was held: ${decisionOf(asked)}`;
+  const asked = approvals.find((one) => isRequest(one, first.span));
+  const became = asked === undefined ? 'waits for an approval' : `was held: ${formatDecision(asked)}`;
   return [
     { text: first.tool, span: first.span.id },
     { text: ' ' },
@@ -76,7 +76,7 @@ function waits({ held, approvals }: RunFacts): Clause {
 
 const isOpen = ({ status }: Pick<WaitingRow, 'status'>) => status === 'pending' || status === 'claimed';
 
-function isRequestOf(request: WaitingRow | undefined, { id, reviewId }: RunSpan): boolean {
+function isRequest(request: WaitingRow | undefined, { id, reviewId }: RunSpan): boolean {
   return request !== undefined && (request.id === reviewId || request.span === id);
 }
 
@@ -87,22 +87,22 @@ const SCOPES = {
 } as const;
 
 /** What a person decided, in words: `approved once by Ada`. */
-export function decisionOf({ status, scope, decidedBy, note }: WaitingRow): string {
+export function formatDecision({ status, scope, decidedBy, note }: WaitingRow): string {
   if (status === 'expired') return 'nobody decided in time';
   if (isOpen({ status })) return 'not decided yet';
-  const by = decidedBy === null ? '' : ` by ${personOf(decidedBy)}`;
+  const by = decidedBy === null ? '' : ` by ${formatPerson(decidedBy)}`;
   const why = note === null || note.trim() === '' ? '' : ` (${clipped(note)})`;
   return `${status}${scope === null ? '' : ` ${SCOPES[scope]}`}${by}${why}`;
 }
 
 /** Who decided: a decision on the page is stored with where it was made. */
-export function personOf(decidedBy: string): string {
+export function formatPerson(decidedBy: string): string {
   const name = decidedBy.replace(/^page:/u, '');
   return clipped(name === 'page' ? 'somebody on the page' : name);
 }
 
 /** A reason of the gate in words, for a sentence about the call: `no rule allows it`. */
-export function gateReasonOf(reason: string | null): string | null {
+export function findGateReason(reason: string | null): string | null {
   const known = reason !== null && Object.hasOwn(REASONS, reason) ? REASONS[reason as ReasonCode] : undefined;
   if (known === undefined) return reason;
   const text = known.meaning.replace(/this (?:exact )?call/u, 'it');
@@ -134,8 +134,8 @@ function calls({ calls: all, failed, mended, denied, withheld, held, approvals }
     const [first] = stopped;
     if (first === undefined) continue;
     parts.push({ text: ', ' }, { text: `${stopped.length} ${word}`, tone: 'bad', span: first.span.id });
-    const rejected = approvals.find((one) => one.status === 'rejected' && isRequestOf(one, first.span));
-    const why = rejected === undefined ? gateReasonOf(first.reason) : decisionOf(rejected);
+    const rejected = approvals.find((one) => one.status === 'rejected' && isRequest(one, first.span));
+    const why = rejected === undefined ? findGateReason(first.reason) : formatDecision(rejected);
     parts.push({ text: ` (${shown(first, why)}${more(stopped)})` });
   }
   const troubles = [failed, mended, denied, withheld, held];
@@ -185,7 +185,7 @@ function cost({ modelCalls, unpriced, costUsd }: RunFacts, spans: readonly RunSp
 
 /** Of the cost, what tool definitions took: those of the server that took the most, where the spans tell. */
 function definitions(spans: readonly RunSpan[]): string {
-  const found = definitionsOf(spans);
+  const found = findDefinitions(spans);
   if (found === undefined || found.costUsd <= 0) return '';
   const [first] = found.servers;
   if (first === undefined) return `, of which ${formatUsd(found.costUsd)} are tool definitions`;
@@ -199,8 +199,8 @@ function duration({ durationMs, heldMs, held, approvals }: RunFacts): Clause {
   const all = { text: `${formatDuration(durationMs)} in all` };
   const used = approvals.find(({ status }) => status === 'approved');
   // A wait that nobody would notice is not worth a clause.
-  if (heldMs < 1000) return used === undefined ? [all] : [{ text: `${decisionOf(used)}; ` }, all];
-  const by = used === undefined ? ' for an approval' : `, ${decisionOf(used)}`;
+  if (heldMs < 1000) return used === undefined ? [all] : [{ text: `${formatDecision(used)}; ` }, all];
+  const by = used === undefined ? ' for an approval' : `, ${formatDecision(used)}`;
   return [{ text: `${formatDuration(heldMs)} waited${by}; ` }, all];
 }
 

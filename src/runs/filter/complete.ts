@@ -1,4 +1,4 @@
-import { FILTER_FIELDS, filterFieldOf } from './fields.ts';
+import { FILTER_FIELDS, findFilterField } from './fields.ts';
 
 /** One way to go on at the caret. */
 export interface FilterCompletion {
@@ -34,7 +34,7 @@ export function complete(text: string, caret: number, seen: SeenNames = {}): rea
         return put(field.name, field.hint, `${sign}${field.name}${isOrdered ? '>' : ':'}`, '');
       });
   }
-  const field = filterFieldOf(name);
+  const field = findFilterField(name);
   if (field === undefined) return [];
   const wanted = value.replaceAll('"', '').toLowerCase();
   const values =

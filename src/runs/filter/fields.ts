@@ -78,7 +78,7 @@ export const FILTER_FIELDS: readonly FilterField[] = [
 const BY_NAME: ReadonlyMap<string, FilterField> = new Map(FILTER_FIELDS.map((field) => [field.name, field]));
 
 /** The field of this name, case ignored. */
-export function filterFieldOf(name: string): FilterField | undefined {
+export function findFilterField(name: string): FilterField | undefined {
   return BY_NAME.get(name.toLowerCase());
 }
 

@@ -1,2 +1,9 @@
 export { complete, type FilterCompletion, filterValue, type SeenNames } from './complete.ts';
-export { amountOf, durationOf, type FilterProblem, type FilterTerm, parseFilter, timeOf } from './parse.ts';
+export {
+  computeDuration,
+  type FilterProblem,
+  type FilterTerm,
+  findAmount,
+  findTime,
+  parseFilter,
+} from './parse.ts';

@@ -1,4 +1,4 @@
-import { type FilterField, filterFieldOf, nearestField } from './fields.ts';
+import { type FilterField, findFilterField, nearestField } from './fields.ts';
 
 /** Longest filter that is read, in UTF-16 code units, and the most terms. */
 const MAX_CHARS = 2000;
@@ -76,7 +76,7 @@ function readTerm(word: string, start: number): FilterTerm | FilterProblem {
     if (value === '') return problem('A term needs a value');
     return { start, end, isNegated: sign === '-', field: NAME, operator: ':', values: [value] };
   }
-  const field = filterFieldOf(name);
+  const field = findFilterField(name);
   if (field === undefined) {
     const nearest = nearestField(name);
     return problem(
@@ -118,11 +118,11 @@ function comparable(field: FilterField, value: string): string | undefined {
       return field.words?.find((known) => known === first);
     }
     case 'number':
-      return amountOf(value) === undefined ? undefined : value;
+      return findAmount(value) === undefined ? undefined : value;
     case 'duration':
-      return durationOf(value) === undefined ? undefined : value;
+      return computeDuration(value) === undefined ? undefined : value;
     case 'time':
-      return timeOf(value, 0) === undefined ? undefined : value;
+      return findTime(value, 0) === undefined ? undefined : value;
     default:
       return value;
   }
@@ -135,7 +135,7 @@ function expected({ kind, words, hint }: FilterField): string {
 }
 
 /** A number: `0.01`, `$0.01`, `12k`, `1.5M`. */
-export function amountOf(text: string): number | undefined {
+export function findAmount(text: string): number | undefined {
   const match = /^\$?(\d{1,15}(?:\.\d{1,9})?|\.\d{1,9})([kM]?)$/u.exec(text);
   if (match === null) return undefined;
   return Number(match[1]) * (match[2] === 'k' ? 1e3 : match[2] === 'M' ? 1e6 : 1);
@@ -144,7 +144,7 @@ export function amountOf(text: string): number | undefined {
 const SECONDS = { ms: 0.001, s: 1, m: 60, min: 60, h: 3600 } as const;
 
 /** Seconds: `300ms`, `2s`, `5m`, `1h`; a bare number is seconds. */
-export function durationOf(text: string): number | undefined {
+export function computeDuration(text: string): number | undefined {
   const match = /^(\d{1,9}(?:\.\d{1,6})?)(ms|s|min|m|h)?$/u.exec(text);
   if (match === null) return undefined;
   return Number(match[1]) * SECONDS[(match[2] ?? 's') as keyof typeof SECONDS];
@@ -153,7 +153,7 @@ export function durationOf(text: string): number | undefined {
 const AGE_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
 /** Milliseconds since 1970: an age before `nowMs`, or an ISO 8601 date or time, UTC without a zone. */
-export function timeOf(text: string, nowMs: number): number | undefined {
+export function findTime(text: string, nowMs: number): number | undefined {
   const age = /^(\d{1,6})([smhdw])$/u.exec(text);
   if (age !== null) return nowMs - Number(age[1]) * AGE_MS[age[2] as keyof typeof AGE_MS];
   if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)?)?$/u.test(text))

@@ -1,5 +1,5 @@
 import { cleanText } from '../../postgres/index.ts';
-import { amountOf, durationOf, type FilterTerm, timeOf } from '../filter/index.ts';
+import { computeDuration, type FilterTerm, findAmount, findTime } from '../filter/index.ts';
 import { conditionOfStatus, RUN_STATUSES } from '../status.ts';
 
 /** A condition in SQL, with values as parameters only. */
@@ -24,7 +24,7 @@ class Parameters {
  * @param first parameters that come before those of the filter.
  * @param nowMs the time that ages count from.
  */
-export function conditionOf(
+export function toCondition(
   terms: readonly FilterTerm[],
   nowMs: number,
   first: readonly unknown[] = [],
@@ -86,16 +86,16 @@ function single(
     case 'rank':
       return `r.risk ${compare} ${parameters.add(RANKS.indexOf(value))}::integer`;
     case 'number':
-      return `${NUMBERS[name]} ${compare} ${parameters.add(amountOf(value))}::double precision`;
+      return `${NUMBERS[name]} ${compare} ${parameters.add(findAmount(value))}::double precision`;
     case 'duration':
-      return `${NUMBERS[name]} ${compare} ${parameters.add(durationOf(value))}::double precision`;
+      return `${NUMBERS[name]} ${compare} ${parameters.add(computeDuration(value))}::double precision`;
     case 'time': {
-      const time = `${parameters.add(new Date(timeOf(value, nowMs) ?? nowMs).toISOString())}::timestamptz`;
+      const time = `${parameters.add(new Date(findTime(value, nowMs) ?? nowMs).toISOString())}::timestamptz`;
       return `r.started_at ${name === 'since' ? '>=' : '<'} ${time}`;
     }
     case 'id':
       if (name === 'run')
-        return `replace(r.trace_id::text, '-', '') LIKE ${parameters.add(`${hexOf(value)}%`)}`;
+        return `replace(r.trace_id::text, '-', '') LIKE ${parameters.add(`${toHex(value)}%`)}`;
       return `${ID_COLUMNS[name]} LIKE ${parameters.add(pattern(value))}`;
     case 'name': {
       const like = `ILIKE ${parameters.add(`%${pattern(value)}%`)}`;
@@ -119,7 +119,7 @@ function pattern(value: string): string {
 }
 
 /** The hex digits of a trace id or its beginning; something that no id has for other texts. */
-function hexOf(value: string): string {
+function toHex(value: string): string {
   const hex = value.replaceAll('-', '').toLowerCase();
   return /^[0-9a-f]{1,32}$/u.test(hex) ? hex : 'none';
 }

@@ -43,7 +43,7 @@ const MAX_SETS = 40;
 const MAX_SET_CHARS = 262_144;
 const MAX_TEXT_CHARS = 20_000;
 
-const msOf = (time: string, name: string) => `(extract(epoch FROM ${time}) * 1000)::float8 AS "${name}"`;
+const formatMs = (time: string, name: string) => `(extract(epoch FROM ${time}) * 1000)::float8 AS "${name}"`;
 
 const BARRING = `('${Object.keys(BARRED_AS).join("', '")}')`;
 const BARRED_IN_RANGE = `policy_reason IN ${BARRING} AND start_time >= $1::timestamptz AND start_time < $2::timestamptz`;
@@ -72,7 +72,7 @@ const GATED = `WITH called AS (
   ), counted AS (
     SELECT *, count(*) OVER (PARTITION BY server, tool) AS versions FROM seen
   )
-  SELECT server, tool, hash, ${msOf('first', 'firstMs')}, ${msOf('last', 'lastMs')}, calls::float8 AS calls,
+  SELECT server, tool, hash, ${formatMs('first', 'firstMs')}, ${formatMs('last', 'lastMs')}, calls::float8 AS calls,
     CASE WHEN let_at IS NULL OR let_at <= barred_at THEN reason END AS barred, reason IS NOT NULL AS "wasBarred"
   FROM counted WHERE versions > 1 OR reason IS NOT NULL ORDER BY last DESC LIMIT ${MAX_TOOLS * MAX_VERSIONS}`;
 
@@ -84,7 +84,7 @@ const OFFERED = `WITH sets AS (
   ), learned AS (
     SELECT s.*, (SELECT max(last_time) FROM mcp_tool_sets t WHERE t.offered_tools_hash = s.hash) AS at FROM sets s
   )
-  SELECT ${msOf('first', 'firstMs')}, ${msOf('last', 'lastMs')}, calls::float8 AS calls, (
+  SELECT ${formatMs('first', 'firstMs')}, ${formatMs('last', 'lastMs')}, calls::float8 AS calls, (
     SELECT CASE WHEN length(m.attributes ->> '${semconv.ATTR_GEN_AI_TOOL_DEFINITIONS}') <= ${MAX_SET_CHARS}
       THEN m.attributes ->> '${semconv.ATTR_GEN_AI_TOOL_DEFINITIONS}' END
     FROM mcp_traces m WHERE m.start_time = l.at AND m.model = ANY (l.models) AND m.offered_tools_hash = l.hash LIMIT 1
@@ -142,7 +142,7 @@ async function offeredVersions(rows: readonly Record<string, unknown>[]): Promis
     for (const { name, definition } of readOfferedTools(row.definitions)) {
       await turn();
       if (definition === undefined) continue;
-      const text = textOf(definition.description, definition.schema);
+      const text = toText(definition.description, definition.schema);
       const hash = createHash('sha256').update(text).digest('hex');
       const key = `${name}\0${hash}`;
       const before = versions.get(key);
@@ -165,7 +165,7 @@ async function offeredVersions(rows: readonly Record<string, unknown>[]): Promis
 }
 
 /** The same definition gives the same text, in whatever order its members came. */
-function textOf(description: string, schema: unknown): string {
+function toText(description: string, schema: unknown): string {
   const sorted = schema === undefined ? undefined : (JSON.parse(canonicalJson(schema)) as unknown);
   return [description, ...(sorted === undefined ? [] : [JSON.stringify(sorted, null, 2)])].join('\n\n');
 }

@@ -1,11 +1,11 @@
 export { type ChangedTool, changedTools, type DefinitionVersion } from './definitions.ts';
 export { type RunMetrics, runMetrics } from './metrics.ts';
 export { findRun, listRuns, type RunList, type RunRow } from './runs.ts';
-export { readSaid, readSaidOf, type Said } from './said.ts';
+export { readReadSaid, readSaid, type Said } from './said.ts';
 export { listSessions, type SessionGroup, type SessionList } from './sessions.ts';
 export {
-  primaryOf,
   type RunSpan,
+  readPrimary,
   readRunSpan,
   readRunSpans,
   readShapes,
@@ -19,7 +19,7 @@ export { contextTax, type TaxedTool, type TaxQuery, type TaxReport } from './tax
 export { type ToolRow, toolHealth } from './tool-health.ts';
 export { COST_DIMENSIONS, type CostRow, costs } from './tools.ts';
 export {
-  listApprovalsOf,
+  listApprovals,
   listWaiting,
   readWaiting,
   toolRow,

@@ -63,7 +63,7 @@ const IN_HOURS = 'hour >= $1::timestamptz AND hour < $2::timestamptz';
 const iso = (ms: number) => new Date(ms).toISOString();
 
 /** The part of the range, from 1, that a time is in; the parameters are seconds since 1970. */
-function partOf(time: string, since: number): string {
+function toPart(time: string, since: number): string {
   const part = `width_bucket(date_part('epoch', ${time}), $${since}::float8, $${since + 1}::float8, ${BUCKETS})`;
   return `least(greatest(${part}, 1), ${BUCKETS})`;
 }
@@ -87,7 +87,7 @@ async function oneByOne(
   const rows = await ask(
     db,
     `WITH chosen AS (
-      SELECT ${partOf('r.started_at', values.length + 1)} AS part, ${ONE_RUN},
+      SELECT ${toPart('r.started_at', values.length + 1)} AS part, ${ONE_RUN},
         date_part('epoch', r.ended_at - r.started_at) * 1000 AS ms
       FROM mcp_runs r WHERE ${text}
     )
@@ -95,7 +95,7 @@ async function oneByOne(
     FROM chosen GROUP BY GROUPING SETS ((part), ())`,
     [...values, sinceMs / 1000, untilMs / 1000],
   );
-  return metricsOf(
+  return toMetrics(
     rows.find((row) => row.part === null),
     new Map(rows.map((row) => [Number(row.part ?? 0), row])),
   );
@@ -121,7 +121,7 @@ async function byTheHour(
       ${cut('r.started_at >= $3::timestamptz AND r.started_at < $1::timestamptz')}
       ${endMs === undefined ? '' : cut('r.started_at >= $2::timestamptz AND r.started_at < $6::timestamptz')}
     ), classes AS (
-      SELECT ${partOf('time', 4)} AS part, duration_class, sum(runs) AS runs,
+      SELECT ${toPart('time', 4)} AS part, duration_class, sum(runs) AS runs,
         ${SUMS.map((name) => `sum(${name}) AS ${name}`).join(', ')}
       FROM pieces GROUP BY 1, 2
     )
@@ -145,7 +145,7 @@ async function byTheHour(
     for (const [place, runs] of durations) all.set(place, (all.get(place) ?? 0) + runs);
     row.p95 = percentile(durations, 0.95);
   }
-  return metricsOf(
+  return toMetrics(
     { ...total, p50: percentile(all, 0.5), p95: percentile(all, 0.95) },
     new Map(rows.map((row) => [Number(row.part), row])),
   );
@@ -171,7 +171,7 @@ function percentile(runsByClass: ReadonlyMap<number, number>, fraction: number):
 
 type Figures = Readonly<Record<string, unknown>>;
 
-function metricsOf(total: Figures | undefined, parts: ReadonlyMap<number, Figures>): RunMetrics {
+function toMetrics(total: Figures | undefined, parts: ReadonlyMap<number, Figures>): RunMetrics {
   const figure = (row: Figures | undefined, name: string) => Number(row?.[name] ?? 0);
   const orNull = (name: string) => (total?.[name] == null ? null : Number(total[name]));
   return {

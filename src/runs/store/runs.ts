@@ -2,7 +2,7 @@ import { invalidOption } from '../../base/index.ts';
 import { nameOfDatabase, type Queryable, toObservatoryError } from '../../postgres/index.ts';
 import { type FilterProblem, parseFilter } from '../filter/index.ts';
 import { RUN_STATUS, type RunStatus, WAITS_NOW } from '../status.ts';
-import { type Condition, conditionOf } from './condition.ts';
+import { type Condition, toCondition } from './condition.ts';
 
 const MAX_LIMIT = 500;
 const HEX_ID = /^[0-9a-f]{32}$/u;
@@ -157,7 +157,7 @@ export function selection(query: RunQuery): {
   if (!(sinceMs < untilMs)) throw invalidOption('sinceMs', 'a time before untilMs', sinceMs);
   const { terms, problems } = parseFilter(query.filter ?? '');
   const range = [new Date(sinceMs).toISOString(), new Date(untilMs).toISOString()];
-  const { text, values } = conditionOf(terms, nowMs, range);
+  const { text, values } = toCondition(terms, nowMs, range);
   // The end is open while it is now: a run that starts meanwhile belongs to the list. One dated days ahead has a wrong
   // clock, and would stay on top until then.
   const until =

@@ -52,11 +52,11 @@ export async function readSaid(
     const found = new Map(rows.map((row) => [row.id, row]));
     for (const row of ids.map((one) => found.get(one))) {
       if (row === undefined) continue;
-      const limitOf = (name: TextName) => {
+      const toLimit = (name: TextName) => {
         if (left <= 0) return BEGINNING_CHARS;
         return name === 'prompt' || name === 'answer' ? MAX_SAID_CHARS : MAX_PAYLOAD_CHARS;
       };
-      const one = said(row, limitOf);
+      const one = said(row, toLimit);
       left -= TEXTS.reduce((sum, name) => sum + (one[name]?.length ?? 0), 0);
       if (TEXTS.some((name) => one[name] !== undefined)) list.push(one);
       await turn();
@@ -75,7 +75,11 @@ function isSpeaking({ promptTokens, costSource, tool, operation }: RunSpan): boo
 const spanUuid = (id: string) => id.padStart(32, '0');
 
 /** The whole texts of one span; undefined when there is none. @throws the database's errors. */
-export async function readSaidOf(db: Queryable, traceId: string, spanId: string): Promise<Said | undefined> {
+export async function readReadSaid(
+  db: Queryable,
+  traceId: string,
+  spanId: string,
+): Promise<Said | undefined> {
   const rows = await ask(
     db,
     `SELECT ${COLUMNS} FROM mcp_traces WHERE trace_id = $1::uuid AND span_id = $2::uuid`,

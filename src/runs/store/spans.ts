@@ -177,7 +177,7 @@ export async function readRunSpan(
 }
 
 /** Trace id of the run that a shadow run accompanies; undefined for other runs. @throws the database's errors. */
-export async function primaryOf(db: Queryable, id: string): Promise<string | undefined> {
+export async function readPrimary(db: Queryable, id: string): Promise<string | undefined> {
   const rows = await ask(
     db,
     `SELECT replace(shadow_parent_trace_id::text, '-', '') AS id FROM mcp_traces

@@ -39,21 +39,21 @@ const MAX_TOOLS = 1000;
 /** Tools by server, those with the most calls first. @throws the database's errors. */
 export async function toolHealth(db: Queryable, range: TimeRange): Promise<readonly ToolRow[]> {
   const { sinceMs, untilMs } = range;
-  const tools = await figuresOf(db, range);
-  const before = await figuresOf(db, { sinceMs: sinceMs - (untilMs - sinceMs), untilMs: sinceMs });
+  const tools = await readFigures(db, range);
+  const before = await readFigures(db, { sinceMs: sinceMs - (untilMs - sinceMs), untilMs: sinceMs });
   const earlier = new Map(
-    before.filter(({ calls }) => calls >= MIN_COMPARED).map((row) => [keyOf(row), row.p95Ms]),
+    before.filter(({ calls }) => calls >= MIN_COMPARED).map((row) => [toKey(row), row.p95Ms]),
   );
   return tools.map((row) => ({
     ...row,
-    p95BeforeMs: row.calls >= MIN_COMPARED ? (earlier.get(keyOf(row)) ?? null) : null,
+    p95BeforeMs: row.calls >= MIN_COMPARED ? (earlier.get(toKey(row)) ?? null) : null,
   }));
 }
 
-const keyOf = ({ server, tool }: { readonly server: string; readonly tool: string | null }) =>
+const toKey = ({ server, tool }: { readonly server: string; readonly tool: string | null }) =>
   JSON.stringify([server, tool]);
 
-async function figuresOf(db: Queryable, range: TimeRange): Promise<readonly Figures[]> {
+async function readFigures(db: Queryable, range: TimeRange): Promise<readonly Figures[]> {
   const { rows, calls, firstMs } = await countedByTheHour(db, range);
   const single = calls > MAX_SINGLE_CALLS ? undefined : await oneByOne(db, range);
   if (single === undefined) return withPercentiles(rows, await percentilesByClass(db, range));
@@ -100,8 +100,8 @@ async function oneByOne(
   const tools = new Map<string, ReadSpan[]>();
   for (const run of runs.values()) {
     for (const { span } of pairCalls(run)) {
-      const calls = tools.get(keyOf(span)) ?? [];
-      tools.set(keyOf(span), calls);
+      const calls = tools.get(toKey(span)) ?? [];
+      tools.set(toKey(span), calls);
       calls.push(span);
     }
     await turn();
@@ -172,7 +172,7 @@ async function countedByTheHour(
     rangeValues(range),
   )) as unknown as readonly (CountedSide & { readonly firstMs: number })[];
   const byTool = new Map<string, CountedSide[]>();
-  for (const side of sides) byTool.set(keyOf(side), [...(byTool.get(keyOf(side)) ?? []), side]);
+  for (const side of sides) byTool.set(toKey(side), [...(byTool.get(toKey(side)) ?? []), side]);
   const rows = [...byTool.values()].map(addedUp).sort((a, b) => b.calls - a.calls);
   return {
     rows: rows.slice(0, MAX_TOOLS),
@@ -244,13 +244,13 @@ async function percentilesByClass(
   );
   return new Map(
     rows.map(({ server, tool, classes }) => [
-      keyOf({ server: String(server), tool: String(tool) }),
-      percentilesOf(classes as readonly (readonly [number, number])[]),
+      toKey({ server: String(server), tool: String(tool) }),
+      computePercentiles(classes as readonly (readonly [number, number])[]),
     ]),
   );
 }
 
-function percentilesOf(classes: readonly (readonly [number, number])[]): Percentiles {
+function computePercentiles(classes: readonly (readonly [number, number])[]): Percentiles {
   const total = classes.reduce((sum, [, calls]) => sum + calls, 0);
   return FRACTIONS.map((fraction) => {
     let left = total * fraction;
@@ -268,7 +268,7 @@ function withPercentiles(
 ): readonly Figures[] {
   return rows.map((row) => {
     // The middle of the last class may be beyond the longest call.
-    const [p50Ms = null, p95Ms = null, p99Ms = null] = (percentiles.get(keyOf(row)) ?? []).map((ms) =>
+    const [p50Ms = null, p95Ms = null, p99Ms = null] = (percentiles.get(toKey(row)) ?? []).map((ms) =>
       ms === null ? null : Math.min(ms, row.maxMs),
     );
     return { ...row, p50Ms, p95Ms, p99Ms };

@@ -81,13 +81,13 @@ function waitingVersions({ server, tool, seenBy, versions }: ChangedTool): reado
   return versions.flatMap((now): readonly WaitingTool[] => {
     const isChange = now === newest && versions.length > 1 && !now.wasBarred;
     if (now.barred === null && !isChange) return [];
-    const state = now.barred === null ? 'changed' : (stateOf(now.barred) ?? 'refused');
+    const state = now.barred === null ? 'changed' : (findState(now.barred) ?? 'refused');
     const others = versions.filter((one) => one !== now && one.barred === null);
     const before = others.sort((a, b) => b.lastMs - a.lastMs)[0] ?? null;
     const { barred } = now;
     return [
       {
-        id: idOf([server, tool, seenBy, now.hash || barred]),
+        id: readId([server, tool, seenBy, now.hash || barred]),
         server,
         tool,
         state,
@@ -100,12 +100,12 @@ function waitingVersions({ server, tool, seenBy, versions }: ChangedTool): reado
   });
 }
 
-function stateOf(reason: string): WaitingTool['state'] | undefined {
+function findState(reason: string): WaitingTool['state'] | undefined {
   return Object.hasOwn(BARRED_AS, reason) ? BARRED_AS[reason as keyof typeof BARRED_AS] : undefined;
 }
 
 /** A UUID (version 8) of a hash. */
-function idOf(parts: readonly unknown[]): string {
+function readId(parts: readonly unknown[]): string {
   const hex = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
@@ -167,7 +167,7 @@ export async function findWaitingTool(
         AND attributes ? '${BARRED_DEFINITION}'
       ORDER BY start_time DESC LIMIT 1
     ) AS told ON true`,
-    [tool.tool, isoOf(tool.now.firstMs - 1), isoOf(tool.now.lastMs + 1), tool.now.hash, tool.server],
+    [tool.tool, formatIso(tool.now.firstMs - 1), formatIso(tool.now.lastMs + 1), tool.now.hash, tool.server],
   );
   const [now, before] = [definitionIn(row.now), definitionIn(row.before)];
   const run = typeof row.run === 'string' ? row.run : null;
@@ -198,7 +198,7 @@ const UNSEEN: DefinitionVersion = {
   wasBarred: false,
 };
 
-const isoOf = (ms: number) => new Date(ms).toISOString();
+const formatIso = (ms: number) => new Date(ms).toISOString();
 
 /** A definition as its gate wrote it, as text and with its hash. */
 function definitionIn(text: unknown): (Words & { readonly hash: string }) | undefined {
@@ -216,7 +216,7 @@ function definitionIn(text: unknown): (Words & { readonly hash: string }) | unde
 }
 
 /** Why its gate bars it, in words. */
-export function meaningOf({ barred }: WaitingTool): string | null {
+export function findMeaning({ barred }: WaitingTool): string | null {
   return barred !== null && Object.hasOwn(REASONS, barred) ? REASONS[barred as ReasonCode].meaning : null;
 }
 
@@ -233,7 +233,7 @@ export interface ToolRemedies {
 /** A name that a shell takes as it is, and a person can read. */
 const PLAIN_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.:/@-]{0,199}$/u;
 
-export function remediesOf({ server, tool, state, barred, now }: WaitingTool): ToolRemedies {
+export function toRemedies({ server, tool, state, barred, now }: WaitingTool): ToolRemedies {
   const name = `${server}/${tool}`;
   const isPinned = barred !== null && state !== 'refused' && now.hash !== '';
   const command = `npx mcp-observatory gate pin ${PLAIN_NAME.test(name) ? `${name} ` : ''}--pins pins.json --servers servers.json`;

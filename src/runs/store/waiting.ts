@@ -1,15 +1,15 @@
-import { type ApprovalScope, isApprovalOf, STANDS_UNTIL } from '../../approvals/index.ts';
+import { type ApprovalScope, isApproval, STANDS_UNTIL } from '../../approvals/index.ts';
 import { isObject, parseContainer } from '../../json/index.ts';
 import { canonicalUuid, type Queryable } from '../../postgres/index.ts';
 import { ask } from './runs.ts';
 import { type RunKey, SLACK_MS } from './spans.ts';
 import {
+  findMeaning,
   findWaitingTool,
   LISTED_MS,
-  meaningOf,
-  remediesOf,
   TOOL_REVIEW,
   type ToolRemedies,
+  toRemedies,
   type WaitingTool,
 } from './waiting-tools.ts';
 
@@ -87,14 +87,14 @@ export interface WaitingDetail extends WaitingRow {
   readonly definition: (WaitingTool & ToolRemedies) | null;
 }
 
-const msOf = (time: string, name: string) => `(extract(epoch FROM ${time}) * 1000)::float8 AS "${name}"`;
+const formatMs = (time: string, name: string) => `(extract(epoch FROM ${time}) * 1000)::float8 AS "${name}"`;
 const IS_OPEN = `r.status IN ('pending', 'claimed')`;
 const STANDS = `CASE WHEN r.status = 'approved' AND a.used_at IS NULL AND a.ended_at IS NULL THEN ${STANDS_UNTIL} END`;
 
 const COLUMNS = `r.review_id::text AS id, CASE WHEN ${IS_OPEN} AND r.expires_at <= now() THEN 'expired' ELSE r.status END AS status,
-  r.fallback_reason AS reason, r.tool_name AS tool, ${msOf('r.created_at', 'createdMs')}, ${msOf('r.expires_at', 'expiresMs')},
-  r.claimed_by AS "claimedBy", r.decided_by AS "decidedBy", ${msOf('r.decided_at', 'decidedMs')}, r.note,
-  replace(r.trace_id::text, '-', '') AS run, right(replace(r.span_id::text, '-', ''), 16) AS span, ${msOf(STANDS, 'standsMs')},
+  r.fallback_reason AS reason, r.tool_name AS tool, ${formatMs('r.created_at', 'createdMs')}, ${formatMs('r.expires_at', 'expiresMs')},
+  r.claimed_by AS "claimedBy", r.decided_by AS "decidedBy", ${formatMs('r.decided_at', 'decidedMs')}, r.note,
+  replace(r.trace_id::text, '-', '') AS run, right(replace(r.span_id::text, '-', ''), 16) AS span, ${formatMs(STANDS, 'standsMs')},
   CASE WHEN r.status = 'approved' AND a.review_id IS NOT NULL THEN coalesce(r.scope, 'once') END AS scope`;
 const SHORT = `CASE WHEN length(r.content::text) <= ${MAX_CONTENT_CHARS} THEN r.content::text END AS content`;
 const FROM = 'FROM mcp_reviews r LEFT JOIN mcp_approvals a USING (review_id)';
@@ -134,7 +134,7 @@ export async function listWaiting(db: Queryable): Promise<WaitingLists> {
  * What calls of a run were held for, and what became of it, in the order in which they asked; an equal call of another run
  * may have asked first. A role that may not read what people decide on sees the rest.
  */
-export async function listApprovalsOf(
+export async function listApprovals(
   db: Queryable,
   { id, startMs, endMs }: RunKey,
 ): Promise<readonly WaitingRow[]> {
@@ -186,7 +186,7 @@ export async function readWaiting(db: Queryable, id: string): Promise<WaitingDet
   const [row] = await ask(
     db,
     `SELECT ${COLUMNS}, r.content::text AS content, r.session_id AS session, coalesce(a.uses, 0) AS uses,
-      ${msOf('a.last_used_at', 'lastUsedMs')}, ${msOf('a.ended_at', 'endedMs')}, a.ended_by AS "endedBy",
+      ${formatMs('a.last_used_at', 'lastUsedMs')}, ${formatMs('a.ended_at', 'endedMs')}, a.ended_by AS "endedBy",
       a.ended_note AS "endedNote", a.fingerprint, a.session_ms IS NOT NULL AS "forSession", a.definition_ms IS NOT NULL AS "forDefinition"
     ${FROM} WHERE r.review_id = $1::text::uuid`,
     [id],
@@ -197,7 +197,7 @@ export async function readWaiting(db: Queryable, id: string): Promise<WaitingDet
   const parsed = parseContainer(text);
   const approval = approvalIn(text);
   const definition = row.reason === TOOL_REVIEW ? definitionIn(parsed) : null;
-  const isForged = kindOf(row) === 'approval' && !isApprovalOf(text, fingerprint);
+  const isForged = readKind(row) === 'approval' && !isApproval(text, fingerprint);
   const shown = approval === undefined ? parsed : approval.args;
   const content = JSON.stringify(shown ?? text, null, 2);
   const [listed] = await withAwaited(db, [waitingRow({ ...rest, content: text }, approval)]);
@@ -215,7 +215,7 @@ export async function readWaiting(db: Queryable, id: string): Promise<WaitingDet
             ...(forDefinition === true ? ['definition' as const] : []),
           ],
     uses: Number(row.uses),
-    message: definition === null ? stringIn(approval, 'message') : meaningOf(definition),
+    message: definition === null ? stringIn(approval, 'message') : findMeaning(definition),
     ruleIds: Array.isArray(approval?.ruleIds) ? approval.ruleIds.map(String) : [],
     argsDigest: stringIn(approval, 'argsDigest'),
     toolHash: stringIn(approval, 'toolHash') ?? (definition?.now.hash || null),
@@ -237,7 +237,7 @@ function waitingRow(row: Record<string, unknown>, approval: Approval | undefined
     row.reason === TOOL_REVIEW && typeof content === 'string' ? parseContainer(content) : approval;
   return {
     ...(columns as unknown as WaitingRow),
-    kind: kindOf(row),
+    kind: readKind(row),
     tool: stringIn(approval, 'tool') ?? (columns.tool as string | null),
     server: stringIn(isObject(about) ? about : undefined, 'server'),
     caller: stringIn(approval, 'caller'),
@@ -246,7 +246,7 @@ function waitingRow(row: Record<string, unknown>, approval: Approval | undefined
   };
 }
 
-const kindOf = ({ reason }: Record<string, unknown>) => KINDS[String(reason)] ?? 'review';
+const readKind = ({ reason }: Record<string, unknown>) => KINDS[String(reason)] ?? 'review';
 
 const KINDS: Readonly<Record<string, WaitingRow['kind']>> = {
   approval_required: 'approval',
@@ -259,7 +259,7 @@ function definitionIn(content: unknown): WaitingDetail['definition'] {
   const { server, tool, now } = content;
   if ([server, tool, now.hash].some((text) => typeof text !== 'string')) return null;
   const decided = content as unknown as WaitingTool;
-  return { ...decided, ...remediesOf(decided) };
+  return { ...decided, ...toRemedies(decided) };
 }
 
 /** A tool that waits, as a row of the list. */
@@ -294,7 +294,7 @@ async function undecidedTool(db: Queryable, id: string): Promise<WaitingDetail |
   return {
     ...toolRow(tool),
     run,
-    message: meaningOf(tool),
+    message: findMeaning(tool),
     ruleIds: [],
     argsDigest: null,
     toolHash: tool.now.hash || null,
@@ -308,7 +308,7 @@ async function undecidedTool(db: Queryable, id: string): Promise<WaitingDetail |
     endedNote: null,
     content: '',
     contentBytes: 0,
-    definition: { ...tool, ...remediesOf(tool) },
+    definition: { ...tool, ...toRemedies(tool) },
   };
 }
 

@@ -13,9 +13,9 @@ export async function externalInNext(folder: string): Promise<((name: string) =>
   const next = await installedPackage(folder, 'next');
   if (next === undefined) return undefined;
   // What Next.js keeps out by itself.
-  const own = await textOf(join(next.folder, 'dist/lib/server-external-packages.jsonc'));
-  const built = builtExternals(await textOf(join(folder, '.next/required-server-files.json')));
-  const config = (await Promise.all(CONFIGURATIONS.map((name) => textOf(join(folder, name))))).join('\n');
+  const own = await toText(join(next.folder, 'dist/lib/server-external-packages.jsonc'));
+  const built = builtExternals(await toText(join(folder, '.next/required-server-files.json')));
+  const config = (await Promise.all(CONFIGURATIONS.map((name) => toText(join(folder, name))))).join('\n');
   const isWrapped = config.includes('mcp-observatory/next');
   return (name) => own.includes(`"${name}"`) || (built === undefined ? isWrapped : built.has(name));
 }
@@ -30,7 +30,7 @@ function builtExternals(text: string): ReadonlySet<unknown> | undefined {
   }
 }
 
-async function textOf(file: string): Promise<string> {
+async function toText(file: string): Promise<string> {
   try {
     const text = await readFile(file, 'utf8');
     return text.length > MAX_BYTES ? '' : text;

@@ -109,7 +109,7 @@ export interface OtherProcessors {
  * Finds where a running provider keeps its span processors. Neither SDK line has a method for it, but both keep a list.
  * @returns undefined where it is not found: the application must add processors itself.
  */
-export function processorsOf(provider: TracerProvider): OtherProcessors | undefined {
+export function findProcessors(provider: TracerProvider): OtherProcessors | undefined {
   const active: unknown = Reflect.get(provider, '_activeSpanProcessor');
   const list: unknown =
     typeof active === 'object' && active !== null ? Reflect.get(active, '_spanProcessors') : undefined;

@@ -31,7 +31,7 @@ export function readFindings({ findings }: RunSpan): readonly MarkedFinding[] {
   }
 }
 
-export const toneOf = (kind: string): 'contradicted' | 'unsupported' =>
+export const pickTone = (kind: string): 'contradicted' | 'unsupported' =>
   kind.startsWith('unsupported') ? 'unsupported' : 'contradicted';
 
 interface FindingsProps {
@@ -49,11 +49,11 @@ export function Findings({ findings, spans, at }: FindingsProps) {
       {findings.map(({ kind, why, start, step }, i) => {
         const call = step === undefined ? undefined : calls[step];
         return (
-          <li key={`${kind}-${start}-${i}`} class={`k-${toneOf(kind)}`}>
-            <Icon name={toneOf(kind)} />
+          <li key={`${kind}-${start}-${i}`} class={`k-${pickTone(kind)}`}>
+            <Icon name={pickTone(kind)} />
             <span>
               <b>
-                {i + 1} {toneOf(kind)}
+                {i + 1} {pickTone(kind)}
               </b>{' '}
               {why}
             </span>
@@ -75,11 +75,11 @@ export function Marked({ text, findings }: { text: string; findings: readonly Ma
     if (start < at || end > points.length || start >= end) continue;
     parts.push(points.slice(at, start).join(''));
     parts.push(
-      <mark key={start} class={`mark k-${toneOf(kind)}`}>
+      <mark key={start} class={`mark k-${pickTone(kind)}`}>
         <span>{points.slice(start, end).join('')}</span>
         <sup>
           {i + 1}
-          <Icon name={toneOf(kind)} />
+          <Icon name={pickTone(kind)} />
         </sup>
       </mark>,
     );

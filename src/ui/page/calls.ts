@@ -3,7 +3,7 @@ import { isPartOfCall, isStop, type RunSpan } from '../../runs/index.ts';
 /** What a span is, for its icon and its color. */
 export type SpanSort = 'model' | 'tool' | 'agent';
 
-export function sortOf(span: RunSpan): SpanSort {
+export function findSort(span: RunSpan): SpanSort {
   if (isPartOfCall(span) || isStop(span)) return 'tool';
   return span.costSource !== null || span.promptTokens !== null ? 'model' : 'agent';
 }
@@ -14,8 +14,8 @@ export const FOLD_FROM = 3;
 /** Whether two spans call the same tool of the same server. */
 export function isSameCall(a: RunSpan, b: RunSpan): boolean {
   return (
-    sortOf(a) === 'tool' &&
-    sortOf(b) === 'tool' &&
+    findSort(a) === 'tool' &&
+    findSort(b) === 'tool' &&
     a.tool === b.tool &&
     a.server === b.server &&
     a.kind === b.kind

@@ -9,7 +9,7 @@ import {
 import { useData } from './data.ts';
 import { FilterLine } from './filter-line.tsx';
 import { Empty, Time, Trouble } from './parts.tsx';
-import { here, link, type Route, rangeOf, replaceRoute } from './route.ts';
+import { here, link, type Route, readRange, replaceRoute } from './route.ts';
 import { RangeSelect } from './runs.tsx';
 import { SqlButton } from './sql.tsx';
 
@@ -25,7 +25,7 @@ const MINUTE_MS = 60_000;
 /** A range of time and the one of the same length before it. */
 export function CompareRanges({ route }: { route: Route }) {
   const filter = route.query.get('q') ?? '';
-  const lengthMs = rangeOf(route);
+  const lengthMs = readRange(route);
   const now = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
   const question = new URLSearchParams({
     q: filter,
@@ -101,9 +101,9 @@ function Result({ a, b }: { a: Side; b: Side }) {
 const MAX_TOOLS = 60;
 
 function Tools({ a, b }: { a: readonly ToolRow[]; b: readonly ToolRow[] }) {
-  const keyOf = ({ server, tool }: ToolRow) => JSON.stringify([server, tool]);
-  const before = new Map(a.map((tool) => [keyOf(tool), tool]));
-  const after = new Map(b.map((tool) => [keyOf(tool), tool]));
+  const toKey = ({ server, tool }: ToolRow) => JSON.stringify([server, tool]);
+  const before = new Map(a.map((tool) => [toKey(tool), tool]));
+  const after = new Map(b.map((tool) => [toKey(tool), tool]));
   const change = (key: string) => Math.abs((after.get(key)?.calls ?? 0) - (before.get(key)?.calls ?? 0));
   const keys = [...new Set([...after.keys(), ...before.keys()])].sort((x, y) => change(y) - change(x));
   if (keys.length === 0) {

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import {
-  decisionOf,
   formatCount,
+  formatDecision,
   formatDuration,
   isWait,
   type RunSpan,
@@ -9,8 +9,8 @@ import {
   type WaitingRow,
 } from '../../runs/index.ts';
 import { Findings, Marked, readFindings } from './answer.tsx';
-import { folded, sortOf, withoutServers } from './calls.ts';
-import { isRequestOf, OpenRequests, WaitRow } from './held.tsx';
+import { folded, findSort, withoutServers } from './calls.ts';
+import { isRequestFor, OpenRequests, WaitRow } from './held.tsx';
 import { CopyButton, Count, Duration, Icon, type IconName } from './parts.tsx';
 import { brief, varying } from './payload.tsx';
 
@@ -34,12 +34,12 @@ type Group = readonly RunSpan[];
 export function ConversationTab({ spans, said, chosen, open, at, toggle, ...gate }: TabProps) {
   const [gap, setGap] = useState<number | undefined>(undefined);
   const words = new Map(said.map((one) => [one.spanId, one]));
-  const requestOf = (span: RunSpan) => gate.approvals.find((one) => isRequestOf(one, span));
+  const findRequest = (span: RunSpan) => gate.approvals.find((one) => isRequestFor(one, span));
   const isLongWait = (span: RunSpan) => isWait(span) && span.endMs - span.startMs >= 1000;
   const shown = withoutServers(spans).filter(
-    (span) => sortOf(span) !== 'agent' || span.status !== 'ok' || isLongWait(span),
+    (span) => findSort(span) !== 'agent' || span.status !== 'ok' || isLongWait(span),
   );
-  const models = shown.filter((span) => sortOf(span) === 'model');
+  const models = shown.filter((span) => findSort(span) === 'model');
   const last = models.at(-1);
   // Agents that send events give the prompt on a span of its own, before the model calls.
   const first = said.find(({ prompt }) => prompt !== undefined)?.prompt;
@@ -58,8 +58,8 @@ export function ConversationTab({ spans, said, chosen, open, at, toggle, ...gate
           toggle={() => toggle(span.id)}
         />
       );
-    const request = requestOf(span);
-    if (sortOf(span) === 'agent' && span.status === 'ok')
+    const request = findRequest(span);
+    if (findSort(span) === 'agent' && span.status === 'ok')
       return (
         <WaitRow
           key={span.id}
@@ -69,7 +69,7 @@ export function ConversationTab({ spans, said, chosen, open, at, toggle, ...gate
           isChosen={span.id === chosen}
         />
       );
-    if (sortOf(span) !== 'model')
+    if (findSort(span) !== 'model')
       return (
         <CallRow
           key={span.id}
@@ -119,7 +119,7 @@ export function ConversationTab({ spans, said, chosen, open, at, toggle, ...gate
         );
       })}
       <OpenRequests
-        requests={gate.approvals.filter((one) => !spans.some((span) => isRequestOf(one, span)))}
+        requests={gate.approvals.filter((one) => !spans.some((span) => isRequestFor(one, span)))}
       />
       {shown.length + gate.approvals.length === 0 && <p class="foot">No model or tool was called.</p>}
     </div>
@@ -241,7 +241,7 @@ interface RowProps {
 
 function CallRow({ span, said, chosen, at, request, reasons = {} }: RowProps) {
   const status = span.status;
-  const icon: IconName = status === 'ok' ? (sortOf(span) === 'tool' ? 'tool' : 'agent') : status;
+  const icon: IconName = status === 'ok' ? (findSort(span) === 'tool' ? 'tool' : 'agent') : status;
   const why = span.reason === null ? span.message : (reasons[span.reason] ?? span.reason);
   return (
     <a
@@ -265,7 +265,7 @@ function CallRow({ span, said, chosen, at, request, reasons = {} }: RowProps) {
               ? (span.message ?? brief(said?.result))
               : request === undefined
                 ? why
-                : decisionOf(request)}
+                : formatDecision(request)}
           </>
         )}
       </span>
@@ -278,7 +278,7 @@ function CallRow({ span, said, chosen, at, request, reasons = {} }: RowProps) {
 
 /** The name of a tool after that of its server, or of the span. */
 export function Name({ span }: { span: RunSpan }) {
-  const isTool = sortOf(span) === 'tool' && span.tool !== null;
+  const isTool = findSort(span) === 'tool' && span.tool !== null;
   return (
     <span class="mono">
       {isTool && span.server !== null && <span class="dim">{span.server}.</span>}

@@ -2,7 +2,7 @@ import { type CostRow, filterValue, formatCount } from '../../runs/index.ts';
 import { Chart, MAX_SERIES, type Total } from './cost-chart.tsx';
 import { useData } from './data.ts';
 import { Count, Empty, Trouble, Usd } from './parts.tsx';
-import { here, type Route, rangeOf, rowsOf } from './route.ts';
+import { here, type Route, readRange, readRows } from './route.ts';
 import { RangeSelect } from './runs.tsx';
 import { SqlButton } from './sql.tsx';
 
@@ -39,12 +39,12 @@ function StoreLine() {
 /** Cost: where the money goes. */
 export function Cost({ route }: { route: Route }) {
   const asked = DIMENSIONS.find(([name]) => name === route.query.get('by')) ?? DIMENSIONS[0];
-  const since = Math.floor((Date.now() - rangeOf(route)) / 3_600_000) * 3_600_000;
+  const since = Math.floor((Date.now() - readRange(route)) / 3_600_000) * 3_600_000;
   const address = `/api/cost?by=${asked[0]}&since=${since}`;
   const { data, error, asOfMs, retry } = useData<{ by: string; rows: readonly CostRow[] }>(address);
   // Until the new rows are there, the old ones stand under what they are by.
   const by = DIMENSIONS.find(([name]) => name === data?.by) ?? asked;
-  const totals = totalsOf(data?.rows ?? []);
+  const totals = addTotals(data?.rows ?? []);
   // A call offers many tools: it is counted with what is no definition.
   const counted = by[0] === 'tool' ? totals.filter(({ name }) => name === '') : totals;
   return (
@@ -105,8 +105,8 @@ export function Cost({ route }: { route: Route }) {
                     total={total}
                     field={by[0]}
                     route={route}
-                    series={seriesOf(total, i)}
-                    sum={sumOf(totals)}
+                    series={pickSeries(total, i)}
+                    sum={addCosts(totals)}
                   />
                 ))}
               </tbody>
@@ -126,7 +126,7 @@ export function Cost({ route }: { route: Route }) {
                   <td class="hm" />
                   <td class="hm" />
                   <td class="num">
-                    <Usd of={sumOf(totals)} />
+                    <Usd of={addCosts(totals)} />
                   </td>
                 </tr>
               </tfoot>
@@ -144,11 +144,11 @@ export function Cost({ route }: { route: Route }) {
   );
 }
 
-const sumOf = (totals: readonly Total[]) => totals.reduce((sum, { costUsd }) => sum + costUsd, 0);
+const addCosts = (totals: readonly Total[]) => totals.reduce((sum, { costUsd }) => sum + costUsd, 0);
 const isUnpriced = ({ costUsd, unpriced }: Total) => costUsd === 0 && unpriced > 0;
-const seriesOf = (total: Total, i: number) => (isUnpriced(total) ? 'u' : String(Math.min(i, MAX_SERIES)));
+const pickSeries = (total: Total, i: number) => (isUnpriced(total) ? 'u' : String(Math.min(i, MAX_SERIES)));
 
-function totalsOf(rows: readonly CostRow[]): readonly Total[] {
+function addTotals(rows: readonly CostRow[]): readonly Total[] {
   const totals = new Map<string, Total & { parts: Map<number, number> }>();
   for (const row of rows) {
     const before = totals.get(row.name);
@@ -176,7 +176,7 @@ interface SentenceProps {
 }
 
 function Sentence({ totals, counted, by, route }: SentenceProps) {
-  const sum = sumOf(totals);
+  const sum = addCosts(totals);
   const [first] = totals;
   const unpriced = counted.reduce((count, total) => count + total.unpriced, 0);
   return (
@@ -194,7 +194,7 @@ function Sentence({ totals, counted, by, route }: SentenceProps) {
       {unpriced > 0 && (
         <>
           ;{' '}
-          <a href={rowsOf(route, 'is:unpriced')}>
+          <a href={readRows(route, 'is:unpriced')}>
             {formatCount(unpriced)} {unpriced === 1 ? 'call' : 'calls'} unpriced
           </a>
         </>
@@ -215,7 +215,7 @@ interface LineProps {
 function Line({ total, field, route, series, sum }: LineProps) {
   const { name, calls, promptTokens, cachedTokens, completionTokens, costUsd, unpriced } = total;
   const none = isUnpriced(total);
-  const rows = name === '' ? undefined : rowsOf(route, `${field}:${filterValue(name)}`);
+  const rows = name === '' ? undefined : readRows(route, `${field}:${filterValue(name)}`);
   return (
     <tr>
       <td>
@@ -230,7 +230,7 @@ function Line({ total, field, route, series, sum }: LineProps) {
         {unpriced > 0 && !none && (
           <a
             class="sub"
-            href={rowsOf(route, `${rows === undefined ? '' : `${field}:${filterValue(name)} `}is:unpriced`)}
+            href={readRows(route, `${rows === undefined ? '' : `${field}:${filterValue(name)} `}is:unpriced`)}
           >
             {' '}
             {formatCount(unpriced)} unpriced
@@ -238,7 +238,7 @@ function Line({ total, field, route, series, sum }: LineProps) {
         )}
       </td>
       <td class="num">
-        <a href={rows ?? rowsOf(route, '')}>
+        <a href={rows ?? readRows(route, '')}>
           <Count of={calls} />
         </a>
       </td>
@@ -255,7 +255,7 @@ function Line({ total, field, route, series, sum }: LineProps) {
       <td class="num hm">{none || sum === 0 ? '' : `${((100 * costUsd) / sum).toFixed(1)} %`}</td>
       <td class="num">
         <a
-          href={rowsOf(
+          href={readRows(
             route,
             [rows === undefined ? '' : `${field}:${filterValue(name)}`, none ? 'is:unpriced' : '']
               .join(' ')

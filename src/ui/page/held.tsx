@@ -1,10 +1,10 @@
-import { decisionOf, formatDuration, type RunSpan, type WaitingRow } from '../../runs/index.ts';
+import { formatDecision, formatDuration, type RunSpan, type WaitingRow } from '../../runs/index.ts';
 import { Icon, Time } from './parts.tsx';
 import { brief } from './payload.tsx';
 import { link } from './route.ts';
 
 /** Whether a request for an approval is that of a span: of the gate that asked, or of its wait. */
-export function isRequestOf(request: WaitingRow, { id, reviewId }: RunSpan): boolean {
+export function isRequestFor(request: WaitingRow, { id, reviewId }: RunSpan): boolean {
   return request.id === reviewId || request.span === id;
 }
 
@@ -16,7 +16,7 @@ export function Decided({ request }: { request: WaitingRow }) {
   return (
     <>
       <a class="lnk" href={link(`waiting/${id}`)}>
-        {isOpen(request) ? 'waits for you: decide' : decisionOf(request)}
+        {isOpen(request) ? 'waits for you: decide' : formatDecision(request)}
       </a>{' '}
       {decidedMs !== null && <Time ms={decidedMs} />}
       {isOpen(request) && isAwaited !== null && (
@@ -33,7 +33,7 @@ export function WaitRow({ span, request, href, isChosen }: WaitRowProps) {
       <Icon name="held" />
       <span class="cn">Waited for a person</span>
       <span class="ca">{request?.tool ?? ''}</span>
-      <span class="cr">{request === undefined ? '' : decisionOf(request)}</span>
+      <span class="cr">{request === undefined ? '' : formatDecision(request)}</span>
       <span class="cd num">{formatDuration(span.endMs - span.startMs)}</span>
     </a>
   );

@@ -27,21 +27,21 @@ export function rpcLines(
   const requests = withoutServers(spans).filter(({ method }) => method !== null);
   return folded(requests).flatMap((calls) => {
     const [first] = calls as [RunSpan];
-    const head = rpcMessagesOf(first, words.get(first.id));
+    const head = toRpcMessages(first, words.get(first.id));
     if (calls.length === 1) return head.map((message) => ({ message, calls }));
     const line = { message: head[0] as RpcMessage, calls };
     if (!open.has(first.id)) return [line];
     return [
       line,
       ...calls.flatMap((call) =>
-        rpcMessagesOf(call, words.get(call.id)).map((message) => ({ message, calls: [call] })),
+        toRpcMessages(call, words.get(call.id)).map((message) => ({ message, calls: [call] })),
       ),
     ];
   });
 }
 
 /** Request and response of one span. */
-export function rpcMessagesOf(span: RunSpan, said: Said | undefined): readonly RpcMessage[] {
+export function toRpcMessages(span: RunSpan, said: Said | undefined): readonly RpcMessage[] {
   const isError = span.statusCode === 'error';
   const isNeverSent = span.status === 'denied';
   const request: RpcMessage = {
@@ -49,7 +49,7 @@ export function rpcMessagesOf(span: RunSpan, said: Said | undefined): readonly R
     atMs: span.startMs,
     span,
     json:
-      said?.arguments === undefined || said.cut?.arguments !== undefined ? undefined : requestOf(span, said),
+      said?.arguments === undefined || said.cut?.arguments !== undefined ? undefined : toRequest(span, said),
     isError: false,
   };
   if (isNeverSent || span.method?.startsWith('notifications/')) return [request];
@@ -58,23 +58,23 @@ export function rpcMessagesOf(span: RunSpan, said: Said | undefined): readonly R
     direction: 'received',
     atMs: span.endMs,
     span,
-    json: isKnown ? responseOf(span, said) : undefined,
+    json: isKnown ? toResponse(span, said) : undefined,
     isError,
   };
   return [request, response];
 }
 
-function requestOf({ method, tool, requestId }: RunSpan, said: Said): string {
+function toRequest({ method, tool, requestId }: RunSpan, said: Said): string {
   const params = { ...(tool !== null && { name: tool }), arguments: value(said.arguments) };
-  return JSON.stringify({ jsonrpc: '2.0', ...idOf(requestId), method, params });
+  return JSON.stringify({ jsonrpc: '2.0', ...toIdMember(requestId), method, params });
 }
 
-function responseOf({ requestId }: RunSpan, said: Said): string {
-  return JSON.stringify({ jsonrpc: '2.0', ...idOf(requestId), result: value(said.result) });
+function toResponse({ requestId }: RunSpan, said: Said): string {
+  return JSON.stringify({ jsonrpc: '2.0', ...toIdMember(requestId), result: value(said.result) });
 }
 
 /** An id is a number or a text; spans hold it as text. */
-function idOf(id: string | null): object {
+function toIdMember(id: string | null): object {
   if (id === null) return {};
   return { id: /^\d{1,15}$/u.test(id) ? Number(id) : id };
 }

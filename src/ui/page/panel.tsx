@@ -8,12 +8,12 @@ import {
   type Said,
   type WaitingRow,
 } from '../../runs/index.ts';
-import { readFindings, toneOf } from './answer.tsx';
-import { sortOf } from './calls.ts';
+import { readFindings, pickTone } from './answer.tsx';
+import { findSort } from './calls.ts';
 import { Name } from './conversation.tsx';
 import { keepFile, useData } from './data.ts';
 import { Decided } from './held.tsx';
-import { rpcMessagesOf } from './messages.ts';
+import { toRpcMessages } from './messages.ts';
 import { Count, Duration, Icon, Tag, Usd } from './parts.tsx';
 import { Payload } from './payload.tsx';
 import { link } from './route.ts';
@@ -39,7 +39,7 @@ export function Panel({ run, span, spans, said: stored, approval, reasons, isRaw
   const said =
     stored === undefined && approval?.args != null ? { spanId: span.id, arguments: approval.args } : stored;
   const status = span.status;
-  const sort = sortOf(span);
+  const sort = findSort(span);
   const first = spans.reduce((least, { startMs }) => Math.min(least, startMs), Number.POSITIVE_INFINITY);
   return (
     <aside class="panel" aria-label="Details of the span">
@@ -56,10 +56,10 @@ export function Panel({ run, span, spans, said: stored, approval, reasons, isRaw
         </h2>
       </header>
       {readFindings(span).map(({ kind, why, start }) => (
-        <p key={`${kind}-${start}`} class={`note k-${toneOf(kind)}`}>
-          <Icon name={toneOf(kind)} />
+        <p key={`${kind}-${start}`} class={`note k-${pickTone(kind)}`}>
+          <Icon name={pickTone(kind)} />
           <span>
-            The answer: <b>{toneOf(kind)}</b>, {why}
+            The answer: <b>{pickTone(kind)}</b>, {why}
           </span>
         </p>
       ))}
@@ -163,7 +163,7 @@ function Fact({ name, column, children }: { name: string; column: string; childr
 function Messages({ span, said }: { span: RunSpan; said: Said | undefined }) {
   return (
     <>
-      {rpcMessagesOf(span, said).map(({ direction, json, isError }) => (
+      {toRpcMessages(span, said).map(({ direction, json, isError }) => (
         <section key={direction}>
           <h3>
             {direction === 'received' ? 'Response' : 'Request'}{' '}

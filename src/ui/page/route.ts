@@ -34,7 +34,7 @@ export function link(path: string, parameters: Parameters = {}): string {
 }
 
 /** The runs behind a figure: those of a filter, in the range that is looked at. */
-export function rowsOf({ query }: Route, q: string): string {
+export function readRows({ query }: Route, q: string): string {
   return link('runs', { q, range: query.get('range') });
 }
 
@@ -77,7 +77,7 @@ export const RANGE_NAMES: readonly (readonly [keyof typeof RANGES, string])[] = 
 ];
 
 /** Milliseconds of the range in the address, 24 hours without one. */
-export function rangeOf({ query }: Route): number {
+export function readRange({ query }: Route): number {
   const range = query.get('range') ?? '24h';
   return Object.hasOwn(RANGES, range) ? RANGES[range as keyof typeof RANGES] : RANGES['24h'];
 }

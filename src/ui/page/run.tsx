@@ -11,7 +11,7 @@ import {
 } from '../../runs/index.ts';
 import { ConversationTab } from './conversation.tsx';
 import { useData } from './data.ts';
-import { isRequestOf } from './held.tsx';
+import { isRequestFor } from './held.tsx';
 import { KeepGolden } from './keep-golden.tsx';
 import { Panel } from './panel.tsx';
 import { CopyButton, Empty, Tag, Time, Trouble } from './parts.tsx';
@@ -116,7 +116,7 @@ export function Run({ route }: { route: Route }) {
             span={chosen}
             spans={spans}
             said={said.find(({ spanId }) => spanId === chosen.id)}
-            approval={approvals.find((one) => isRequestOf(one, chosen))}
+            approval={approvals.find((one) => isRequestFor(one, chosen))}
             reasons={reasons}
             isRaw={tab === 'raw'}
             close={here(route, { span: '' })}

@@ -2,7 +2,7 @@ import type { RunMetrics, RunRow, SeenNames } from '../../runs/index.ts';
 import { useAnswers } from './data.ts';
 import { FilterLine } from './filter-line.tsx';
 import { Trouble } from './parts.tsx';
-import { here, RANGE_NAMES, type Route, rangeOf, replaceRoute } from './route.ts';
+import { here, RANGE_NAMES, type Route, readRange, replaceRoute } from './route.ts';
 import { type Listed, type ListedSessions, RunTable, SessionTable } from './run-table.tsx';
 import { SqlButton } from './sql.tsx';
 import { Strip } from './strip.tsx';
@@ -12,7 +12,7 @@ const PAGE = 50;
 /** Runs: what happened, and where to look. */
 export function Runs({ route }: { route: Route }) {
   const filter = route.query.get('q') ?? '';
-  const rangeMs = rangeOf(route);
+  const rangeMs = readRange(route);
   const limit = Math.min(500, Math.max(PAGE, Number(route.query.get('limit') ?? PAGE) || PAGE));
   const bySession = route.query.get('by') === 'session';
   const question = new URLSearchParams({ q: filter, last: String(rangeMs) });

@@ -1,4 +1,4 @@
-import { definitionsOf, type RunSpan } from '../../runs/index.ts';
+import { findDefinitions, type RunSpan } from '../../runs/index.ts';
 import { Count } from './parts.tsx';
 
 /** Servers that are drawn apart. */
@@ -6,7 +6,7 @@ const MAX_SERVERS = 3;
 
 /** What the input tokens of the run were: definitions of each server, and the rest. */
 export function TaxBar({ spans }: { spans: readonly RunSpan[] }) {
-  const found = definitionsOf(spans);
+  const found = findDefinitions(spans);
   if (found === undefined || found.promptTokens === 0) return null;
   const { promptTokens, cachedTokens, tokens, servers } = found;
   const all = Math.min(1, tokens / promptTokens);

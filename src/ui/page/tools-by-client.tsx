@@ -1,11 +1,11 @@
 import { filterValue, type ToolRow } from '../../runs/index.ts';
 import { Count } from './parts.tsx';
-import { type Route, rowsOf } from './route.ts';
+import { type Route, readRows } from './route.ts';
 
 /** Calls by client and server. */
 export function ToolsByClient({ tools, route }: { tools: readonly ToolRow[]; route: Route }) {
   const rows = (...terms: readonly (readonly [string, string])[]) =>
-    rowsOf(
+    readRows(
       route,
       terms
         .filter(([, name]) => name !== '')

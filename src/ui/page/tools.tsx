@@ -9,7 +9,7 @@ import {
 import { ChangedTools } from './changed.tsx';
 import { useData } from './data.ts';
 import { Count, Duration, Empty, Trouble, Usd } from './parts.tsx';
-import { here, type Route, rangeOf, replaceRoute, rowsOf } from './route.ts';
+import { here, type Route, readRange, replaceRoute, readRows } from './route.ts';
 import { RangeSelect } from './runs.tsx';
 import { SqlButton } from './sql.tsx';
 import { ToolsByClient } from './tools-by-client.tsx';
@@ -21,7 +21,7 @@ const MIN_CALLS = 10;
 
 /** Tools: which is slow, failing or unused. */
 export function Tools({ route }: { route: Route }) {
-  const address = `/api/tools?since=${hourly(Date.now() - rangeOf(route))}`;
+  const address = `/api/tools?since=${hourly(Date.now() - readRange(route))}`;
   const { data, error, asOfMs, retry } = useData<{
     tools: readonly ToolRow[];
     tax: TaxReport;
@@ -102,7 +102,7 @@ function Sentence({ tools, tax, route }: SentenceProps) {
       {formatCount(errors)} failed
       {worst !== undefined && (
         <>
-          ; most failing: <a href={rowsOf(route, `failed:${filterValue(worst.tool)}`)}>{worst.tool}</a> (
+          ; most failing: <a href={readRows(route, `failed:${filterValue(worst.tool)}`)}>{worst.tool}</a> (
           {percent(worst.errors / worst.calls)})
         </>
       )}
@@ -119,7 +119,7 @@ function Sentence({ tools, tax, route }: SentenceProps) {
       )}
       {slowest?.p95Ms != null && (
         <>
-          ; slowest: <a href={rowsOf(route, `tool:${filterValue(slowest.tool)}`)}>{slowest.tool}</a> (p95{' '}
+          ; slowest: <a href={readRows(route, `tool:${filterValue(slowest.tool)}`)}>{slowest.tool}</a> (p95{' '}
           <Duration ms={slowest.p95Ms} />)
         </>
       )}
@@ -131,7 +131,7 @@ function Sentence({ tools, tax, route }: SentenceProps) {
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 
 /** How p95 differs from the range before: 0.1 is a tenth more. */
-const changeOf = ({ p95Ms, p95BeforeMs }: ToolRow): number | null =>
+const computeChange = ({ p95Ms, p95BeforeMs }: ToolRow): number | null =>
   p95Ms === null || p95BeforeMs === null || p95BeforeMs <= 0 ? null : p95Ms / p95BeforeMs - 1;
 
 /** What rows are sorted by, the largest first, under these heads. */
@@ -144,7 +144,7 @@ const SORTS = [
   {
     name: 'Change',
     title: 'p95 against the range of the same length before, where both have ten calls',
-    of: (tool: ToolRow) => changeOf(tool) ?? -2,
+    of: (tool: ToolRow) => computeChange(tool) ?? -2,
   },
   { name: 'p99', title: '99 of 100 calls took at most this', of: (tool: ToolRow) => tool.p99Ms ?? -1 },
 ] as const;
@@ -153,7 +153,7 @@ const SORTS = [
 const MARKED_CHANGE = 0.2;
 
 function Change({ tool }: { tool: ToolRow }) {
-  const change = changeOf(tool);
+  const change = computeChange(tool);
   if (change === null) return <span class="dim">–</span>;
   const sign = change > 0 ? '+' : change < 0 ? '−' : '';
   return (
@@ -281,7 +281,7 @@ interface ToolLineProps {
 }
 
 function ToolLine({ tool, most, hasTax, tax, route }: ToolLineProps) {
-  const rows = (field = 'tool', more = '') => rowsOf(route, `${field}:${filterValue(tool.tool)}${more}`);
+  const rows = (field = 'tool', more = '') => readRows(route, `${field}:${filterValue(tool.tool)}${more}`);
   const rate = tool.calls === 0 ? 0 : tool.errors / tool.calls;
   const tone = rate > HIGH_RATE ? 'num neg' : 'num';
   const ms = (value: number | null) => (value === null ? '–' : <Duration ms={value} />);

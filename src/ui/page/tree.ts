@@ -21,7 +21,7 @@ const LONG_RUN = 200;
  * lines that are not as they would be.
  */
 export function treeLines(spans: readonly RunSpan[], toggled: ReadonlySet<string>): readonly TreeLine[] {
-  const tree = treeOf(spans);
+  const tree = buildTree(spans);
   const lines: TreeLine[] = [];
   const stack: { spans: readonly RunSpan[]; depth: number; isMember: boolean }[] = [];
   const push = (siblings: readonly RunSpan[], depth: number) => {
@@ -58,13 +58,13 @@ interface Tree {
   readonly troubled: ReadonlySet<string>;
 }
 
-function treeOf(spans: readonly RunSpan[]): Tree {
+function buildTree(spans: readonly RunSpan[]): Tree {
   const byId = new Map(spans.map((span) => [span.id, span]));
   const children = new Map<string, RunSpan[]>();
   const roots: RunSpan[] = [];
-  const parentOf = ({ parentId }: RunSpan) => (parentId === null ? undefined : byId.get(parentId));
+  const findParent = ({ parentId }: RunSpan) => (parentId === null ? undefined : byId.get(parentId));
   for (const span of spans) {
-    const parent = parentOf(span);
+    const parent = findParent(span);
     const list = parent === undefined ? roots : (children.get(parent.id) ?? []);
     list.push(span);
     if (parent !== undefined) children.set(parent.id, list);
@@ -72,7 +72,7 @@ function treeOf(spans: readonly RunSpan[]): Tree {
   const troubled = new Set<string>();
   for (const span of spans) {
     if (span.status === 'ok') continue;
-    for (let one: RunSpan | undefined = span; one !== undefined && !troubled.has(one.id); one = parentOf(one))
+    for (let one: RunSpan | undefined = span; one !== undefined && !troubled.has(one.id); one = findParent(one))
       troubled.add(one.id);
   }
   return { roots, children, troubled };

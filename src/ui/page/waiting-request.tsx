@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { personOf, type WaitingDetail, type WaitingRow } from '../../runs/index.ts';
+import { formatPerson, type WaitingDetail, type WaitingRow } from '../../runs/index.ts';
 import { post, useData } from './data.ts';
 import {
   type ApiError,
@@ -99,7 +99,7 @@ export function WaitingRequest({ id, open }: { id: string; open: readonly Waitin
       <h2>
         {data.tool ?? data.reason} <StatusTag row={data} />
       </h2>
-      <p class="explain sm">{sentenceOf(data)}</p>
+      <p class="explain sm">{formatSentence(data)}</p>
       <dl>
         {data.definition === null ? (
           <Row name="Asked">
@@ -130,7 +130,7 @@ export function WaitingRequest({ id, open }: { id: string; open: readonly Waitin
         )}
         {data.decidedBy !== null && (
           <Row name="Decided by">
-            {personOf(data.decidedBy)} {data.decidedMs !== null && <Time ms={data.decidedMs} />}
+            {formatPerson(data.decidedBy)} {data.decidedMs !== null && <Time ms={data.decidedMs} />}
           </Row>
         )}
         {data.note !== null && <Row name="Note">{data.note}</Row>}
@@ -258,14 +258,14 @@ function Row({ name, children }: { name: string; children: preact.ComponentChild
   );
 }
 
-function sentenceOf(row: WaitingDetail): string {
+function formatSentence(row: WaitingDetail): string {
   if (row.status === 'approved' || row.status === 'rejected') {
     const reach = row.scope === null ? '' : `, ${row.scope === 'once' ? 'for one call' : REACH[row.scope]}`;
     const ended =
       row.endedMs === null
         ? ''
         : ` It was ended${row.endedBy === null ? '' : ` by ${row.endedBy}`} and approves nothing now.`;
-    return `This was ${row.status} by ${personOf(row.decidedBy ?? '')}${reach}.${ended}`;
+    return `This was ${row.status} by ${formatPerson(row.decidedBy ?? '')}${reach}.${ended}`;
   }
   if (row.status === 'expired') return 'Nobody decided this in time.';
   if (row.kind === 'tool') return toolSentence(row);

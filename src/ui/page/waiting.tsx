@@ -1,4 +1,4 @@
-import { personOf, type WaitingLists, type WaitingRow } from '../../runs/index.ts';
+import { formatPerson, type WaitingLists, type WaitingRow } from '../../runs/index.ts';
 import { useData } from './data.ts';
 import { Empty, roughly, Trouble } from './parts.tsx';
 import { brief } from './payload.tsx';
@@ -83,8 +83,8 @@ function List({ rows, chosen }: { rows: readonly WaitingRow[]; chosen: string | 
               </span>
             )}
             <span class="dim">
-              {whoOf(row)}
-              {timeOf(row)}
+              {formatWho(row)}
+              {formatTime(row)}
               {row.standsMs !== null && row.scope !== null && `, ${REACH[row.scope]}`}
             </span>
           </a>
@@ -95,8 +95,8 @@ function List({ rows, chosen }: { rows: readonly WaitingRow[]; chosen: string | 
 }
 
 /** How long it has waited and may wait, and for whom; or who has decided. */
-function timeOf(row: WaitingRow): string {
-  if (!isOpen(row)) return row.decidedBy === null ? '' : personOf(row.decidedBy);
+function formatTime(row: WaitingRow): string {
+  if (!isOpen(row)) return row.decidedBy === null ? '' : formatPerson(row.decidedBy);
   const asked = `${roughly(Date.now() - row.createdMs)} ago`;
   if (row.kind === 'tool') return asked;
   const left = `ends in ${roughly(row.expiresMs - Date.now())}`;
@@ -105,7 +105,7 @@ function timeOf(row: WaitingRow): string {
 }
 
 /** Who asks, and where. */
-function whoOf({ kind, caller, server }: WaitingRow): string {
+function formatWho({ kind, caller, server }: WaitingRow): string {
   if (kind === 'tool') return server === null ? '' : `${server}, `;
   return `${caller ?? 'nobody named'}${server === null ? '' : ` on ${server}`}, `;
 }

@@ -27,7 +27,7 @@ export function Watched({ text: given }: { text: string }) {
   let at = 0;
   for (const match of text.matchAll(TOKEN)) {
     const [word] = match;
-    const why = oddityOf(word, count(LATIN, word) > 0, minor);
+    const why = findOddity(word, count(LATIN, word) > 0, minor);
     if (why === undefined) continue;
     if (parts.length >= 2 * MAX_MARKS) break;
     parts.push(
@@ -47,7 +47,7 @@ export function Watched({ text: given }: { text: string }) {
   );
 }
 
-function oddityOf(word: string, hasLatin: boolean, minor: readonly string[]): string | undefined {
+function findOddity(word: string, hasLatin: boolean, minor: readonly string[]): string | undefined {
   if (word.startsWith('\\u')) return 'a character that cannot be seen or turns the text';
   for (const { name, letter } of LETTERS) {
     if (word.match(letter) !== null && (hasLatin || minor.includes(name))) return `${name} letters`;

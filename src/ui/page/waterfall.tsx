@@ -1,5 +1,5 @@
 import { formatDuration, isWait, type RunSpan } from '../../runs/index.ts';
-import { sortOf } from './calls.ts';
+import { findSort } from './calls.ts';
 import { Name } from './conversation.tsx';
 import { Duration, Icon, type IconName, Usd } from './parts.tsx';
 import { type TreeLine, treeLines } from './tree.ts';
@@ -31,7 +31,7 @@ interface Scale {
 /** The spans of the run over its time. */
 export function Waterfall({ spans, chosen, open, isFolded, at, toggle }: WaterfallProps) {
   const lines = treeLines(spans, open);
-  const scale = scaleOf(spans, isFolded ? longWait(spans) : undefined);
+  const scale = toScale(spans, isFolded ? longWait(spans) : undefined);
   return (
     <div class="water">
       <div class="wr wh">
@@ -97,7 +97,7 @@ function Row({ line, scale, isChosen, href, toggle }: RowProps) {
   const { span, depth, calls, below, isOpen } = line;
   const isFold = calls.length > 1;
   const status = span.status;
-  const sort = sortOf(span);
+  const sort = findSort(span);
   const icon: IconName = status === 'ok' ? sort : status;
   const look = status === 'held' ? 'gate' : status === 'ok' ? sort : 'bad';
   const ms = calls.reduce((sum, one) => sum + one.endMs - one.startMs, 0);
@@ -187,7 +187,7 @@ const MAX_TICKS = 6;
 /** Width that a folded wait keeps. */
 const FOLDED_SHARE = 0.02;
 
-function scaleOf(spans: readonly RunSpan[], wait: RunSpan | undefined): Scale {
+function toScale(spans: readonly RunSpan[], wait: RunSpan | undefined): Scale {
   const { from, to } = extent(spans);
   const all = Math.max(1, to - from);
   const held = wait === undefined ? 0 : wait.endMs - wait.startMs;

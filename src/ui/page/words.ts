@@ -12,7 +12,7 @@ export function changedWords(
   a: string,
   b: string,
 ): { readonly a: readonly AnswerWord[]; readonly b: readonly AnswerWord[]; readonly changed: number } {
-  const [one, other] = [wordsOf(a), wordsOf(b)];
+  const [one, other] = [splitWords(a), splitWords(b)];
   const [left, right] = [one.slice(0, MAX_WORDS), other.slice(0, MAX_WORDS)];
   const width = right.length + 1;
   const lengths = new Uint16Array((left.length + 1) * width);
@@ -41,6 +41,6 @@ export function changedWords(
 }
 
 /** Words and the spaces between them. */
-function wordsOf(text: string): readonly string[] {
+function splitWords(text: string): readonly string[] {
   return text.match(/\S+|\s+/gu) ?? [];
 }

@@ -73,7 +73,7 @@ export class Access {
       if (this.#fixed !== undefined && isSame(bearer, this.#fixed)) return 'decide';
       return isSame(bearer, this.#readToken) ? 'read' : undefined;
     }
-    const secret = cookieOf(request.headers.cookie, cookie);
+    const secret = findCookie(request.headers.cookie, cookie);
     const key = this.#sessions.get(digest(secret ?? '').toString('hex'));
     if (key === undefined) return undefined;
     const given = request.headers[KEY_HEADER];
@@ -86,7 +86,7 @@ export function randomToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-function cookieOf(header = '', name: string): string | undefined {
+function findCookie(header = '', name: string): string | undefined {
   for (const part of header.slice(0, 8192).split(';')) {
     const [known, value] = part.trim().split('=', 2);
     if (known === name && value !== undefined) return value;

@@ -69,7 +69,7 @@ export class Announcer {
       const found = await readWaiting(this.#db, String(id));
       if (found === undefined) continue;
       try {
-        await this.#send(messageOf(found, this.#page));
+        await this.#send(toMessage(found, this.#page));
         await this.#db.query(DONE, [String(id)]);
         this.#problem = '';
       } catch (error) {
@@ -106,7 +106,7 @@ export class Announcer {
   }
 }
 
-function messageOf(row: WaitingDetail, page: string): object {
+function toMessage(row: WaitingDetail, page: string): object {
   const { id, tool, server, caller, ruleIds, message, argsDigest, scopes, run } = row;
   return {
     type: 'approval_requested',

@@ -7,19 +7,19 @@ import {
   contextTax,
   costs,
   explainRun,
+  findGateReason,
   findRun,
-  gateReasonOf,
-  listApprovalsOf,
+  listApprovals,
   listRuns,
   listSessions,
   listWaiting,
   listWaitingTools,
-  primaryOf,
   type RunSpan,
+  readPrimary,
+  readReadSaid,
   readRunSpan,
   readRunSpans,
   readSaid,
-  readSaidOf,
   readShapes,
   readWaiting,
   runMetrics,
@@ -33,7 +33,7 @@ import { withMeanings } from './findings.ts';
 import { goldenNames } from './golden-file.ts';
 import { readGoldenRun } from './goldens.ts';
 import { printableAnswer } from './printable-answer.ts';
-import { markOf } from './send.ts';
+import { toMark } from './send.ts';
 import { recording } from './statements.ts';
 import type { StoreWatch } from './store-watch.ts';
 
@@ -102,7 +102,7 @@ export async function answerApi(sources: ApiSources, path: string, query: URLSea
 async function runs({ db }: ApiSources, query: URLSearchParams): Answer {
   const limit = query.get('limit');
   const list = await listRuns(db, {
-    ...selectionOf(query),
+    ...readSelection(query),
     limit: limit === null ? undefined : Number(limit),
     after: query.get('after') ?? undefined,
   });
@@ -116,24 +116,24 @@ async function runs({ db }: ApiSources, query: URLSearchParams): Answer {
 }
 
 async function sessions({ db }: ApiSources, query: URLSearchParams): Answer {
-  const list = await listSessions(db, selectionOf(query));
+  const list = await listSessions(db, readSelection(query));
   const ids = list.sessions.flatMap(({ newest }) => newest.map(({ id }) => id));
   return { ...list, shapes: await readShapes(db, ids) };
 }
 
 async function metrics({ db }: ApiSources, query: URLSearchParams): Answer {
-  return runMetrics(db, selectionOf(query));
+  return runMetrics(db, readSelection(query));
 }
 
 async function tools({ db }: ApiSources, query: URLSearchParams): Answer {
-  const range = rangeOf(query);
+  const range = readRange(query);
   const [health, tax] = [await toolHealth(db, range), await contextTax(db, range)];
   return { tools: health, tax: withServers(tax, health), changed: await changedTools(db, range) };
 }
 
 /** Definitions whose sender did not say whose they are, under the one server that the tool was called on. */
 function withServers(tax: TaxReport, tools: readonly ToolRow[]): TaxReport {
-  const serverOf = (tool: string) => {
+  const toServer = (tool: string) => {
     const servers = new Set(
       tools.flatMap((row) => (row.tool === tool && row.server !== '' ? [row.server] : [])),
     );
@@ -141,20 +141,20 @@ function withServers(tax: TaxReport, tools: readonly ToolRow[]): TaxReport {
   };
   return {
     ...tax,
-    tools: tax.tools.map((row) => (row.server === '' ? { ...row, server: serverOf(row.tool) ?? '' } : row)),
+    tools: tax.tools.map((row) => (row.server === '' ? { ...row, server: toServer(row.tool) ?? '' } : row)),
   };
 }
 
 async function run({ db, isKnown }: ApiSources, _query: URLSearchParams, id = ''): Answer {
   const row = await findRun(db, id);
   if (row === undefined) return undefined;
-  const approvals = printableAnswer(await listApprovalsOf(db, row));
+  const approvals = printableAnswer(await listApprovals(db, row));
   // Each of its spans changes the row, which is a thousandth of the work.
-  if (isKnown?.(markOf(JSON.stringify([row, approvals]))) === true) return UNCHANGED;
+  if (isKnown?.(toMark(JSON.stringify([row, approvals]))) === true) return UNCHANGED;
   const spans = await readRunSpans(db, row);
   const texts = await readSaid(db, row.id, spans);
   const explanation = explainRun(spans, approvals);
-  const reasons = Object.fromEntries(spans.map(({ reason }) => [reason, gateReasonOf(reason)]));
+  const reasons = Object.fromEntries(spans.map(({ reason }) => [reason, findGateReason(reason)]));
   return {
     run: row,
     spans: withMeanings(spans).map(withoutNulls),
@@ -170,11 +170,11 @@ async function span({ db }: ApiSources, _query: URLSearchParams, traceId = '', s
 }
 
 async function said({ db }: ApiSources, _query: URLSearchParams, traceId = '', spanId = ''): Answer {
-  return readSaidOf(db, traceId, spanId);
+  return readReadSaid(db, traceId, spanId);
 }
 
 async function primary({ db }: ApiSources, _query: URLSearchParams, id = ''): Answer {
-  const found = await primaryOf(db, id);
+  const found = await readPrimary(db, id);
   return found === undefined ? undefined : { id: found };
 }
 
@@ -182,7 +182,7 @@ async function cost({ db }: ApiSources, query: URLSearchParams): Answer {
   const given = query.get('by') ?? 'model';
   const by = COST_DIMENSIONS.find((dimension: string) => dimension === given);
   if (by === undefined) throw invalidOption('by', `one of ${COST_DIMENSIONS.join(', ')}`, given);
-  return { by, rows: await costs(db, by, rangeOf(query)) };
+  return { by, rows: await costs(db, by, readRange(query)) };
 }
 
 async function check({ watch }: ApiSources): Answer {
@@ -202,7 +202,7 @@ async function compare({ db }: ApiSources, _query: URLSearchParams, a = '', b = 
   const [one, other] = await Promise.all([findRun(db, a), findRun(db, b)]);
   if (one === undefined || other === undefined) return undefined;
   const [first, second] = await Promise.all([readRunSpans(db, one), readRunSpans(db, other)]);
-  const answers = { a: await answerOf(db, one.id, first), b: await answerOf(db, other.id, second) };
+  const answers = { a: await readAnswer(db, one.id, first), b: await readAnswer(db, other.id, second) };
   return { a: one, b: other, answers, ...compareRuns(first, second) };
 }
 
@@ -214,7 +214,7 @@ async function compareWithGolden({ db, goldens }: ApiSources, query: URLSearchPa
   const { figures, ...rest } = compareRuns(golden.spans, spans);
   // A golden has the calls and the answer; what they cost was another day's.
   const shared = figures.filter(({ name }) => name === 'calls' || name === 'failed');
-  const answers = { a: golden.answer, b: await answerOf(db, row.id, spans) };
+  const answers = { a: golden.answer, b: await readAnswer(db, row.id, spans) };
   const a = { name: golden.name, startMs: golden.recordedMs };
   return { a, b: row, answers, figures: shared, ...rest };
 }
@@ -223,7 +223,7 @@ async function compareWithGolden({ db, goldens }: ApiSources, query: URLSearchPa
 async function compareRanges({ db }: ApiSources, query: URLSearchParams): Answer {
   const filter = query.get('q') ?? '';
   const of = async (side: string) => {
-    const range = rangeOf(query, `${side}_`);
+    const range = readRange(query, `${side}_`);
     const [figures, health] = await Promise.all([
       runMetrics(db, { filter, ...range }),
       toolHealth(db, range),
@@ -234,16 +234,16 @@ async function compareRanges({ db }: ApiSources, query: URLSearchParams): Answer
 }
 
 /** The last answer of a run, where it is stored. */
-async function answerOf(db: Queryable, id: string, spans: readonly RunSpan[]): Promise<string | null> {
+async function readAnswer(db: Queryable, id: string, spans: readonly RunSpan[]): Promise<string | null> {
   return (await readSaid(db, id, spans)).findLast(({ answer }) => answer !== undefined)?.answer ?? null;
 }
 
-function selectionOf(query: URLSearchParams): {
+function readSelection(query: URLSearchParams): {
   filter: string;
   sinceMs: number;
   untilMs: number | undefined;
 } {
-  const { sinceMs, untilMs } = rangeOf(query);
+  const { sinceMs, untilMs } = readRange(query);
   return {
     filter: query.get('q') ?? '',
     sinceMs,
@@ -251,10 +251,10 @@ function selectionOf(query: URLSearchParams): {
   };
 }
 
-function rangeOf(query: URLSearchParams, prefix = ''): { sinceMs: number; untilMs: number } {
-  const untilMs = timeOf(query, `${prefix}until`) ?? Date.now();
-  const lastMs = timeOf(query, `${prefix}last`);
-  const sinceMs = timeOf(query, `${prefix}since`) ?? startOf(untilMs, lastMs ?? DAY_MS);
+function readRange(query: URLSearchParams, prefix = ''): { sinceMs: number; untilMs: number } {
+  const untilMs = readTime(query, `${prefix}until`) ?? Date.now();
+  const lastMs = readTime(query, `${prefix}last`);
+  const sinceMs = readTime(query, `${prefix}since`) ?? toStart(untilMs, lastMs ?? DAY_MS);
   if (sinceMs < untilMs && untilMs - sinceMs <= MAX_DAYS * DAY_MS) return { sinceMs, untilMs };
   throw invalidOption(
     `${prefix}since`,
@@ -264,13 +264,13 @@ function rangeOf(query: URLSearchParams, prefix = ''): { sinceMs: number; untilM
 }
 
 /** Start of a range that ends now; it moves on with the clock in steps, so that not every look is another question. */
-function startOf(untilMs: number, lastMs: number): number {
+function toStart(untilMs: number, lastMs: number): number {
   const step = Math.max(1000, Math.min(60_000, lastMs / 200));
   return Math.floor((untilMs - lastMs) / step) * step;
 }
 
 /** Milliseconds since 1970; a whole number that a Date can hold. */
-function timeOf(query: URLSearchParams, name: string): number | undefined {
+function readTime(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
   const ms = Number(text);

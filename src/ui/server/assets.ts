@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants, gzipSync } from 'node:zlib';
 import { packageFile } from '../../base/index.ts';
-import { markOf, takesGzip } from './send.ts';
+import { takesGzip, toMark } from './send.ts';
 
 /** A file of the page. */
 export interface Asset {
@@ -25,7 +25,7 @@ const ZIP = { level: constants.Z_BEST_COMPRESSION } as const;
 export function readAssets(): ReadonlyMap<string, Asset> {
   const read = (name: string, type: string): Asset => {
     const body = readFileSync(packageFile(`dist/lib/page/${name}`));
-    return { type, body, zipped: gzipSync(body, ZIP), etag: markOf(body.toString('latin1')) };
+    return { type, body, zipped: gzipSync(body, ZIP), etag: toMark(body.toString('latin1')) };
   };
   return new Map([
     ['/', read('index.html', TYPES.html)],

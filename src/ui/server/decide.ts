@@ -26,8 +26,8 @@ export async function decideWaiting(
 ): Promise<WaitingDetail | undefined> {
   const by = person === undefined ? 'page' : `page:${person}`;
   const { decision, note, scope = 'once' } = isObject(body) ? body : {};
-  const how = memberOf('decision', DECISIONS, decision);
-  const reach = memberOf('scope', APPROVAL_SCOPES, scope);
+  const how = readMember('decision', DECISIONS, decision);
+  const reach = readMember('scope', APPROVAL_SCOPES, scope);
   if (note !== undefined && (typeof note !== 'string' || note.length > MAX_NOTE_CHARS)) {
     throw invalidOption('note', `a text of at most ${MAX_NOTE_CHARS} characters`, typeof note);
   }
@@ -59,7 +59,7 @@ async function decideTool(
   await queue.record(id, { ...about, ...(run === null ? {} : { traceId: run }) }, { how, ...rest });
 }
 
-function memberOf<T extends string>(name: string, known: readonly T[], value: unknown): T {
+function readMember<T extends string>(name: string, known: readonly T[], value: unknown): T {
   const found = known.find((one) => one === value);
   if (found !== undefined) return found;
   throw invalidOption(name, known.map((one) => `'${one}'`).join(' or '), value);

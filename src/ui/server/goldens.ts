@@ -22,17 +22,17 @@ export async function readGoldenRun(folder: string, name: string): Promise<Golde
   return {
     name: golden.test_name,
     recordedMs: at === null ? null : Date.parse(at),
-    answer: textOf(output),
-    spans: spansOf(golden),
+    answer: findText(output),
+    spans: listSpans(golden),
   };
 }
 
-function textOf(output: Golden['golden_output']): string | null {
+function findText(output: Golden['golden_output']): string | null {
   const { final_result: answer } = output as { readonly final_result?: unknown };
   return typeof answer === 'string' ? answer : null;
 }
 
-function spansOf({ mcp_cassette: cassette }: Golden): readonly RunSpan[] {
+function listSpans({ mcp_cassette: cassette }: Golden): readonly RunSpan[] {
   let at = 0;
   return (cassette?.calls ?? []).map((call, i) => {
     const startMs = at;

@@ -44,7 +44,7 @@ export async function sendJsonAnswer(
     chars += value?.length ?? 0;
   }
   const begun = first.join('');
-  const etag = mark ?? (isWhole ? markOf(begun) : undefined);
+  const etag = mark ?? (isWhole ? toMark(begun) : undefined);
   if (etag !== undefined && request.headers['if-none-match'] === etag) return sendUnchanged(response, etag);
   const isZipped = takesGzip(request) && (chars >= MIN_ZIPPED_CHARS || !isWhole);
   const headers = {
@@ -71,7 +71,7 @@ async function* chain(first: string, rest: AsyncGenerator<string>): AsyncGenerat
 }
 
 /** A mark of a content, as an ETag. */
-export function markOf(content: string): string {
+export function toMark(content: string): string {
   return `"${createHash('sha256').update(content).digest('base64url').slice(0, 27)}"`;
 }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json/index.ts';
+import { isObject, type JsonObject, readList, readObject, toText } from '../../json/index.ts';
 import { readUsageObject } from '../../signals/index.ts';
 import { type Answer, type AssistantPart, checkArguments, readFinishReason } from '../contract/index.ts';
 import { readAnthropicError } from './error.ts';
@@ -8,40 +8,40 @@ export const ANTHROPIC_NAME = 'anthropic';
 
 /** Reads a `message`, also as Bedrock and Vertex AI serve it. */
 export function readMessage(whole: unknown): Answer {
-  const message = objectOf(whole);
-  const blocks = listOf(message.content).filter(isObject);
-  const reason = textOf(message.stop_reason);
+  const message = readObject(whole);
+  const blocks = readList(message.content).filter(isObject);
+  const reason = toText(message.stop_reason);
   const finishReason = readFinishReason(reason);
   return {
     provider: ANTHROPIC_NAME,
-    id: textOf(message.id),
-    model: textOf(message.model),
+    id: toText(message.id),
+    model: toText(message.model),
     finishReasons: reason === undefined ? [] : [reason],
     usage: readUsageObject(message.usage),
-    serviceTier: textOf(objectOf(message.usage).service_tier),
+    serviceTier: toText(readObject(message.usage).service_tier),
     // A `server_tool_use` is run by Anthropic.
     toolCallCount: blocks.filter(({ type }) => type === 'tool_use').length,
     error: isObject(message.error) ? readAnthropicError(message) : undefined,
     choices: () =>
       blocks.length === 0 && reason === undefined
         ? []
-        : [{ parts: blocks.map(partOf), finishReason, rawFinishReason: reason }],
+        : [{ parts: blocks.map(readPart), finishReason, rawFinishReason: reason }],
   };
 }
 
-function partOf(block: JsonObject, index: number): AssistantPart {
+function readPart(block: JsonObject, index: number): AssistantPart {
   switch (block.type) {
     case 'text':
-      return { type: 'text', text: textOf(block.text) ?? '' };
+      return { type: 'text', text: toText(block.text) ?? '' };
     case 'thinking':
-      return { type: 'reasoning', text: textOf(block.thinking) ?? '', provider: ANTHROPIC_NAME, raw: block };
+      return { type: 'reasoning', text: toText(block.thinking) ?? '', provider: ANTHROPIC_NAME, raw: block };
     case 'redacted_thinking':
       return { type: 'reasoning', text: '', provider: ANTHROPIC_NAME, raw: block };
     case 'tool_use':
       return {
         type: 'tool_call',
-        id: textOf(block.id) || `call_${index}`,
-        name: textOf(block.name) ?? '',
+        id: toText(block.id) || `call_${index}`,
+        name: toText(block.name) ?? '',
         ...checkArguments(block.input),
       };
     default:

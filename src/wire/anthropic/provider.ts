@@ -2,7 +2,7 @@ import { fetchWithinOrigin, importPeer, loadPeer } from '../../base/index.ts';
 import {
   type ConnectOptions,
   defineApi,
-  hostOf,
+  findHost,
   resolveApiKey,
   type WireApi,
   type WireConnection,
@@ -63,7 +63,7 @@ async function connect(options: ConnectOptions): Promise<WireConnection> {
   });
   return {
     apiKey,
-    serverAddress: hostOf(client.baseURL),
+    serverAddress: findHost(client.baseURL),
     apiFor: () => anthropicMessages,
     send: async (_api, request, { signal }) =>
       // The explicit limit keeps the SDK from refusing long answers without streaming.

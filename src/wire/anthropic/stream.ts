@@ -3,10 +3,10 @@ import {
   type JsonObject,
   numberAt,
   objectAt,
-  objectOf,
   parseExactJson,
+  readObject,
   stringAt,
-  textOf,
+  toText,
 } from '../../json/index.ts';
 import { type AnswerDelta, type AnswerStream, StreamRoom, TextBuffer } from '../contract/index.ts';
 
@@ -34,7 +34,7 @@ export class MessageStream implements AnswerStream {
         this.#open(numberAt(event, 'index') ?? this.#blocks.size, objectAt(event, 'content_block') ?? {});
         break;
       case 'content_block_delta':
-        this.#blocks.get(numberAt(event, 'index') ?? 0)?.push(objectOf(objectAt(event, 'delta')), onDelta);
+        this.#blocks.get(numberAt(event, 'index') ?? 0)?.push(readObject(objectAt(event, 'delta')), onDelta);
         break;
       case 'message_delta':
         this.#end(objectAt(event, 'delta') ?? {}, objectAt(event, 'usage'));
@@ -61,7 +61,7 @@ export class MessageStream implements AnswerStream {
   }
 
   #start({ usage, ...message }: JsonObject): void {
-    const { output_tokens: _, output_tokens_details: details, ...input } = objectOf(usage);
+    const { output_tokens: _, output_tokens_details: details, ...input } = readObject(usage);
     this.#outputDetails = details;
     this.#message = { ...message, usage: input };
   }
@@ -81,7 +81,7 @@ export class MessageStream implements AnswerStream {
     this.#message.stop_sequence = delta.stop_sequence ?? this.#message.stop_sequence;
     const usage: Record<string, unknown> = {
       output_tokens_details: this.#outputDetails,
-      ...objectOf(this.#message.usage),
+      ...readObject(this.#message.usage),
     };
     for (const [name, count] of Object.entries(totals ?? {})) {
       if (count !== null && count !== undefined) usage[name] = count;
@@ -135,14 +135,14 @@ class StreamedBlock {
       case 'text':
         return {
           ...opened,
-          text: (textOf(opened.text) ?? '') + this.#text,
+          text: (toText(opened.text) ?? '') + this.#text,
           ...(this.#citations.length === 0 ? {} : { citations: this.#citations }),
         };
       case 'thinking':
         return {
           ...opened,
-          thinking: (textOf(opened.thinking) ?? '') + this.#text,
-          signature: (textOf(opened.signature) ?? '') + this.#signature,
+          thinking: (toText(opened.thinking) ?? '') + this.#text,
+          signature: (toText(opened.signature) ?? '') + this.#signature,
         };
       default:
         return this.#json.isEmpty ? opened : { ...opened, input: this.#input() };

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, numberAt, objectAt, objectOf, stringAt } from '../../json/index.ts';
+import { isObject, type JsonObject, numberAt, objectAt, readObject, stringAt } from '../../json/index.ts';
 import { type AnswerDelta, type AnswerStream, StreamRoom, TextBuffer } from '../contract/index.ts';
 
 /** Content blocks kept of one message. */
@@ -16,9 +16,9 @@ export class ConverseStream implements AnswerStream {
   push(event: unknown, onDelta?: OnDelta): void {
     if (!isObject(event)) return;
     const { contentBlockStart, contentBlockDelta, messageStop, metadata } = event;
-    const at = objectOf(contentBlockStart ?? contentBlockDelta);
-    if (isObject(contentBlockStart)) this.#block(at)?.open(objectOf(at.start));
-    if (isObject(contentBlockDelta)) this.#block(at)?.push(objectOf(at.delta), onDelta);
+    const at = readObject(contentBlockStart ?? contentBlockDelta);
+    if (isObject(contentBlockStart)) this.#block(at)?.open(readObject(at.start));
+    if (isObject(contentBlockDelta)) this.#block(at)?.push(readObject(at.delta), onDelta);
     if (isObject(messageStop)) this.#stopReason = messageStop.stopReason;
     if (isObject(metadata)) this.#metadata = { ...this.#metadata, ...metadata };
   }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectAt, objectOf, textOf } from '../../json/index.ts';
+import { isObject, type JsonObject, objectAt, readList, readObject, toText } from '../../json/index.ts';
 import { readServiceTier, readUsageObject, type TokenUsage } from '../../signals/index.ts';
 import { type Answer, type AssistantPart, checkArguments, readFinishReason } from '../contract/index.ts';
 
@@ -12,14 +12,14 @@ export function isConverse(value: JsonObject): boolean {
 
 /** Reads the output of `Converse`. It names neither the model nor the answer. */
 export function readConverse(whole: unknown): Answer {
-  const value = objectOf(whole);
-  const blocks = listOf(objectAt(objectOf(value.output), 'message')?.content).filter(isObject);
-  const reason = textOf(value.stopReason);
+  const value = readObject(whole);
+  const blocks = readList(objectAt(readObject(value.output), 'message')?.content).filter(isObject);
+  const reason = toText(value.stopReason);
   const finishReason = readFinishReason(reason);
   return {
     provider: BEDROCK_NAME,
     finishReasons: reason === undefined ? [] : [reason],
-    usage: withLatency(readUsageObject(value.usage), objectOf(value.performanceConfig).latency),
+    usage: withLatency(readUsageObject(value.usage), readObject(value.performanceConfig).latency),
     serviceTier: readServiceTier(value),
     // A `server_tool_use` is run by Bedrock.
     toolCallCount: blocks.filter(({ toolUse }) => isObject(toolUse) && toolUse.type === undefined).length,
@@ -36,13 +36,13 @@ function readBlock(block: JsonObject, index: number): AssistantPart {
   if (isObject(toolUse) && toolUse.type === undefined) {
     return {
       type: 'tool_call',
-      id: textOf(toolUse.toolUseId) || `call_${index}`,
-      name: textOf(toolUse.name) ?? '',
+      id: toText(toolUse.toolUseId) || `call_${index}`,
+      name: toText(toolUse.name) ?? '',
       ...checkArguments(toolUse.input),
     };
   }
   if (isObject(reasoningContent)) {
-    const reasoning = textOf(objectOf(reasoningContent.reasoningText).text) ?? '';
+    const reasoning = toText(readObject(reasoningContent.reasoningText).text) ?? '';
     return { type: 'reasoning', text: reasoning, provider: BEDROCK_NAME, raw: block };
   }
   return { type: 'opaque', provider: BEDROCK_NAME, raw: block };
@@ -50,8 +50,10 @@ function readBlock(block: JsonObject, index: number): AssistantPart {
 
 /** Text with its sources: `{content: [{text}], citations}`. */
 function citedText(cited: unknown): string | undefined {
-  const content = listOf(objectOf(cited).content);
-  return content.length === 0 ? undefined : content.map((part) => textOf(objectOf(part).text) ?? '').join('');
+  const content = readList(readObject(cited).content);
+  return content.length === 0
+    ? undefined
+    : content.map((part) => toText(readObject(part).text) ?? '').join('');
 }
 
 /** Latency-optimized inference has prices of its own. */

@@ -1,13 +1,13 @@
 import {
-  countOf,
   firstText,
   isObject,
   type JsonObject,
   listAt,
   objectAt,
-  objectOf,
   parseContainer,
-  textOf,
+  readObject,
+  toCount,
+  toText,
 } from '../../json/index.ts';
 import { readUsageObject } from '../../signals/index.ts';
 import { anthropicMessages } from '../anthropic/index.ts';
@@ -38,7 +38,7 @@ const SHARED = [anthropicMessages, CONVERSE, openAiChat];
 
 /** Reads the output of `InvokeModel`: `{body}`, whose form is that of the model. */
 export function readInvokeAnswer(whole: unknown): Answer {
-  const output = objectOf(whole);
+  const output = readObject(whole);
   const value = objectAt(output, 'body') instanceof Uint8Array ? readInvokeBody(output.body) : output;
   if (value === undefined) return { provider: BEDROCK_NAME, ...readPlainText({}) };
   const shared = SHARED.find((api) => api.recognizes(value))?.readAnswer(value);
@@ -51,7 +51,7 @@ export function readInvokeAnswer(whole: unknown): Answer {
       shared === undefined ? (measured ?? usage) : (usage ?? measured),
       output.performanceConfigLatency,
     ),
-    serviceTier: textOf(output.serviceTier) ?? answer.serviceTier,
+    serviceTier: toText(output.serviceTier) ?? answer.serviceTier,
   };
 }
 
@@ -71,21 +71,21 @@ function readPlainText(value: JsonObject): Answer {
     said.generation,
     said.outputText,
     said.text,
-    objectOf(said.data).text,
+    readObject(said.data).text,
     said.completion,
   );
   const reason = firstText(
     said.stop_reason,
     said.completionReason,
     said.finish_reason,
-    objectOf(said.finishReason).reason,
+    readObject(said.finishReason).reason,
   );
-  const inputTokens = countOf(value.prompt_token_count ?? value.inputTextTokenCount);
-  const outputTokens = countOf(
+  const inputTokens = toCount(value.prompt_token_count ?? value.inputTextTokenCount);
+  const outputTokens = toCount(
     value.generation_token_count ?? said.tokenCount ?? value.totalOutputTextTokenCount,
   );
   return {
-    id: textOf(value.id ?? value.generation_id),
+    id: toText(value.id ?? value.generation_id),
     finishReasons: reason === undefined ? [] : [reason],
     usage:
       inputTokens === undefined && outputTokens === undefined ? undefined : { inputTokens, outputTokens },
@@ -112,7 +112,7 @@ export class InvokeStream implements AnswerStream {
     const chunk = readInvokeBody(objectAt(objectAt(event, 'chunk'), 'bytes'));
     if (chunk === undefined) return;
     this.#metrics = chunk[METRICS] ?? this.#metrics;
-    this.#stream ??= streamOf(chunk);
+    this.#stream ??= readStream(chunk);
     this.#stream.push(chunk);
   }
 
@@ -128,7 +128,7 @@ export class InvokeStream implements AnswerStream {
 
 const CONVERSE_EVENTS = ['messageStart', 'contentBlockStart', 'contentBlockDelta', 'messageStop', 'metadata'];
 
-function streamOf(chunk: JsonObject): AnswerStream {
+function readStream(chunk: JsonObject): AnswerStream {
   if (typeof chunk.type === 'string') return anthropicMessages.newStream();
   if (CONVERSE_EVENTS.some((name) => isObject(chunk[name]))) return new ConverseStream();
   return Array.isArray(chunk.choices) ? openAiChat.newStream() : new PlainTextStream();
@@ -142,14 +142,14 @@ class PlainTextStream implements AnswerStream {
   #reason: string | undefined;
 
   push(chunk: unknown): void {
-    const answer = readPlainText(objectOf(chunk));
+    const answer = readPlainText(readObject(chunk));
     const [part] = answer.choices()[0]?.parts ?? [];
     if (part?.type === 'text' && this.#length <= MAX_BODY) {
       this.#length += part.text.length;
       this.#pieces.push(part.text);
     }
     this.#reason = answer.finishReasons[0] ?? this.#reason;
-    for (const [name, count] of Object.entries(objectOf(chunk))) {
+    for (const [name, count] of Object.entries(readObject(chunk))) {
       if (typeof count === 'number') this.#counts[name] = count;
     }
   }

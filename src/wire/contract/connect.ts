@@ -25,10 +25,10 @@ export function resolveApiKey(
 /** As {@link resolveApiKey}, undefined where there is none. */
 export function findApiKey(variables: readonly string[], options: ConnectOptions): string | undefined {
   if (options.apiKey !== undefined && options.apiKey.trim() !== '') return options.apiKey.trim();
-  return firstOf(options.env ?? process.env, variables) ?? firstOf(readDotenv(), variables);
+  return pickFirst(options.env ?? process.env, variables) ?? pickFirst(readDotenv(), variables);
 }
 
-function firstOf(
+function pickFirst(
   env: Readonly<Record<string, string | undefined>>,
   variables: readonly string[],
 ): string | undefined {
@@ -49,7 +49,7 @@ function readDotenv(): Readonly<Record<string, string | undefined>> {
 }
 
 /** Host of a base URL, for telemetry; nothing for a text that is no URL. */
-export function hostOf(baseUrl: string | undefined): string | undefined {
+export function findHost(baseUrl: string | undefined): string | undefined {
   if (baseUrl === undefined || !URL.canParse(baseUrl)) return undefined;
   return new URL(baseUrl).hostname;
 }

@@ -110,7 +110,7 @@ export function userText(text: string): UserMessage {
 }
 
 /** The calls of an assistant message, in order. */
-export function toolCallsOf(message: AssistantMessage): ToolCallPart[] {
+export function listToolCalls(message: AssistantMessage): ToolCallPart[] {
   return message.parts.filter((part) => part.type === 'tool_call');
 }
 

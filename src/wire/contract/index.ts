@@ -1,9 +1,10 @@
 export { argumentsForHistory, checkArguments } from './arguments.ts';
-export { findApiKey, hostOf, resolveApiKey } from './connect.ts';
+export { findApiKey, findHost, resolveApiKey } from './connect.ts';
 export {
   type AssistantMessage,
   type AssistantPart,
   type ImagePart,
+  listToolCalls,
   type ModelMessage,
   type ReasoningPart,
   reasoningText,
@@ -11,7 +12,6 @@ export {
   type ToolCallPart,
   type ToolMessage,
   type ToolResultPart,
-  toolCallsOf,
   userText,
   visibleText,
 } from './conversation.ts';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import {
+  listToolCalls,
   type ModelMessage,
   type TextPart,
   type ToolCallPart,
   type ToolMessage,
   type ToolResultPart,
-  toolCallsOf,
   type UserMessage,
 } from './conversation.ts';
 
@@ -25,7 +25,7 @@ export function pairCallsWithResults(messages: readonly ModelMessage[]): ModelMe
     }
     paired.push(message);
     if (message.role !== 'assistant') continue;
-    const calls = toolCallsOf(message);
+    const calls = listToolCalls(message);
     if (calls.length === 0) continue;
     const results: ToolResultPart[] = [];
     while (messages[index + 1]?.role === 'tool') {

@@ -1,12 +1,12 @@
 import {
   isObject,
   type JsonObject,
-  listOf,
   numberAt,
   objectAt,
   parseContainer,
+  readList,
   stringAt,
-  textOf,
+  toText,
 } from '../../json/index.ts';
 import { type ErrorReport, type ErrorWords, firstCode } from '../contract/index.ts';
 
@@ -25,7 +25,7 @@ export const GEMINI_ERROR_WORDS: ErrorWords = {
  * only as JSON in its message: once, or twice where the error came as an event stream.
  */
 export function readGeminiError(error: unknown): ErrorReport | undefined {
-  const outer = bodyOf(error) ?? quotedBody(stringAt(error, 'message'));
+  const outer = readBody(error) ?? quotedBody(stringAt(error, 'message'));
   const inner = quotedBody(stringAt(outer, 'message')) ?? outer;
   const status = numberAt(error, 'status') ?? numberAt(outer, 'code');
   if (inner === undefined && status === undefined) return undefined;
@@ -37,7 +37,7 @@ export function readGeminiError(error: unknown): ErrorReport | undefined {
   };
 }
 
-function bodyOf(value: unknown): JsonObject | undefined {
+function readBody(value: unknown): JsonObject | undefined {
   return objectAt(Array.isArray(value) ? value[0] : value, 'error');
 }
 
@@ -47,13 +47,13 @@ function quotedBody(message: string | undefined): JsonObject | undefined {
   const start = message.indexOf('{');
   if (start === -1) return undefined;
   const parsed = parseContainer(message.slice(start, message.lastIndexOf('}') + 1));
-  return isObject(parsed) ? bodyOf(parsed) : undefined;
+  return isObject(parsed) ? readBody(parsed) : undefined;
 }
 
 /** `google.rpc.RetryInfo` among the details: `{"retryDelay": "34.5s"}`. */
 function retryInfoMs(error: JsonObject | undefined): number | undefined {
-  for (const detail of listOf(error?.details)) {
-    const delay = textOf(isObject(detail) ? detail.retryDelay : undefined);
+  for (const detail of readList(error?.details)) {
+    const delay = toText(isObject(detail) ? detail.retryDelay : undefined);
     if (delay === undefined || !delay.endsWith('s')) continue;
     const seconds = Number(delay.slice(0, -1));
     if (Number.isFinite(seconds) && seconds >= 0) return seconds * 1_000;

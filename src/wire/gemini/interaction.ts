@@ -2,12 +2,12 @@ import {
   isObject,
   type JsonObject,
   listAt,
-  listOf,
   numberAt,
   objectAt,
-  objectOf,
+  readList,
+  readObject,
   stringAt,
-  textOf,
+  toText,
 } from '../../json/index.ts';
 import { readUsageObject } from '../../signals/index.ts';
 import {
@@ -28,19 +28,19 @@ import { readGeminiError } from './error.ts';
 
 /** Reads an `interaction`: since SDK 2 `steps` hold what was said, before that `outputs` did. */
 function readInteraction(whole: unknown): Answer {
-  const value = objectOf(whole);
-  const items = itemsOf(value);
+  const value = readObject(whole);
+  const items = countItems(value);
   const toolCallCount = items.filter(({ type }) => type === 'function_call').length;
-  const reason = reasonOf(value, toolCallCount > 0);
+  const reason = readReason(value, toolCallCount > 0);
   return {
     provider: GEMINI_NAME,
-    id: textOf(value.id) || undefined,
-    model: textOf(value.model),
+    id: toText(value.id) || undefined,
+    model: toText(value.model),
     finishReasons: reason === undefined ? [] : [reason],
     usage: readUsageObject(value.usage),
-    serviceTier: textOf(value.service_tier),
+    serviceTier: toText(value.service_tier),
     toolCallCount,
-    error: errorOf(value),
+    error: toError(value),
     choices: () =>
       items.length === 0 && reason === undefined
         ? []
@@ -55,17 +55,17 @@ function readInteraction(whole: unknown): Answer {
 }
 
 /** What the model said, without what was said to it. */
-function itemsOf(value: JsonObject): readonly JsonObject[] {
+function countItems(value: JsonObject): readonly JsonObject[] {
   const steps = listAt(value, 'steps').filter(isObject);
   const last = steps.findLastIndex(({ type }) => type === 'user_input' || type === 'function_result');
   const said = steps
     .slice(last + 1)
-    .flatMap((step) => (step.type === 'model_output' ? listOf(step.content) : [step]));
+    .flatMap((step) => (step.type === 'model_output' ? readList(step.content) : [step]));
   return (steps.length > 0 ? said : listAt(value, 'outputs')).filter(isObject);
 }
 
 /** Why it ended, in the words of the conventions, for the API has a status in place of a reason. */
-function reasonOf({ status }: JsonObject, hasCalls: boolean): string | undefined {
+function readReason({ status }: JsonObject, hasCalls: boolean): string | undefined {
   switch (status) {
     case 'completed':
     case 'requires_action':
@@ -79,11 +79,11 @@ function reasonOf({ status }: JsonObject, hasCalls: boolean): string | undefined
     case 'in_progress':
       return undefined;
     default:
-      return textOf(status);
+      return toText(status);
   }
 }
 
-function errorOf(value: JsonObject): ErrorReport | undefined {
+function toError(value: JsonObject): ErrorReport | undefined {
   const error = objectAt(value, 'error') ?? listAt(value, 'errors').find(isObject);
   if (error === undefined && value.status !== 'failed') return undefined;
   return {
@@ -96,7 +96,7 @@ function errorOf(value: JsonObject): ErrorReport | undefined {
 function readItem(item: JsonObject, index: number): AssistantPart {
   switch (item.type) {
     case 'text':
-      return { type: 'text', text: textOf(item.text) ?? '' };
+      return { type: 'text', text: toText(item.text) ?? '' };
     case 'thought': {
       const summary = listAt(item, 'summary').map((part) => stringAt(part, 'text') ?? '');
       return { type: 'reasoning', text: summary.join(''), provider: GEMINI_NAME, raw: item };
@@ -104,8 +104,8 @@ function readItem(item: JsonObject, index: number): AssistantPart {
     case 'function_call':
       return {
         type: 'tool_call',
-        id: textOf(item.id) || `call_${index}`,
-        name: textOf(item.name) ?? '',
+        id: toText(item.id) || `call_${index}`,
+        name: toText(item.name) ?? '',
         ...checkArguments(item.arguments),
       };
     default:
@@ -140,8 +140,8 @@ class InteractionStream implements AnswerStream {
   #isComplete = false;
 
   push(chunk: unknown): void {
-    const event = objectAt(chunk, 'data') ?? objectOf(chunk);
-    const type = textOf(event.event_type) ?? '';
+    const event = objectAt(chunk, 'data') ?? readObject(chunk);
+    const type = toText(event.event_type) ?? '';
     const index = numberAt(event, 'index') ?? 0;
     if (isObject(event.interaction)) {
       this.#interaction = { ...this.#interaction, ...event.interaction };
@@ -149,8 +149,8 @@ class InteractionStream implements AnswerStream {
     } else if (type === 'interaction.status_update') {
       this.#interaction = { ...this.#interaction, status: event.status };
     } else if (type === 'error') this.#error = objectAt(event, 'error');
-    else if (type.endsWith('.start')) this.#item(index)?.open(objectOf(event.step ?? event.content));
-    else if (type.endsWith('.delta')) this.#item(index)?.push(objectOf(event.delta));
+    else if (type.endsWith('.start')) this.#item(index)?.open(readObject(event.step ?? event.content));
+    else if (type.endsWith('.delta')) this.#item(index)?.push(readObject(event.delta));
   }
 
   #item(index: number): StreamedItem | undefined {
@@ -189,7 +189,7 @@ class StreamedItem {
 
   open(item: JsonObject): void {
     this.#item = item;
-    this.#type = textOf(item.type);
+    this.#type = toText(item.type);
     for (const part of listAt(item, 'content')) this.#text.push(stringAt(part, 'text'));
   }
 
@@ -214,7 +214,7 @@ class StreamedItem {
   }
 
   finish(): JsonObject {
-    const text = (textOf(this.#item.text) ?? '') + this.#text;
+    const text = (toText(this.#item.text) ?? '') + this.#text;
     switch (this.#type) {
       case 'text':
       case 'model_output':

@@ -4,7 +4,7 @@ import {
   type Attempt,
   type ConnectOptions,
   defineApi,
-  hostOf,
+  findHost,
   resolveApiKey,
   type WireApi,
   type WireConnection,
@@ -64,7 +64,7 @@ async function connect(options: ConnectOptions): Promise<WireConnection> {
   });
   return {
     apiKey,
-    serverAddress: hostOf(options.baseUrl) ?? HOST,
+    serverAddress: findHost(options.baseUrl) ?? HOST,
     apiFor: () => geminiContent,
     send: async (_api, request, attempt) =>
       await models.generateContent(withAttempt(request as ContentRequest, attempt, options.fetch)),

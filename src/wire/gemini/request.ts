@@ -76,17 +76,17 @@ function toolConfig({ tools, toolChoice }: ModelRequest): GenerateContentConfig 
 function toContent(message: ModelMessage, isGemini3: boolean): Content[] {
   switch (message.role) {
     case 'system':
-      return contentOf('user', [{ text: message.text }]);
+      return listContent('user', [{ text: message.text }]);
     case 'user':
-      return contentOf('user', message.parts.map(textOrImage));
+      return listContent('user', message.parts.map(textOrImage));
     case 'assistant':
-      return contentOf('model', assistantParts(message.parts, isGemini3));
+      return listContent('model', assistantParts(message.parts, isGemini3));
     case 'tool':
       return toolContents(message.parts, isGemini3);
   }
 }
 
-function contentOf(role: 'user' | 'model', parts: Part[]): Content[] {
+function listContent(role: 'user' | 'model', parts: Part[]): Content[] {
   return parts.length === 0 ? [] : [{ role, parts }];
 }
 
@@ -129,7 +129,7 @@ function textOrImage(part: TextPart | ImagePart): Part {
 /** The result under `output` or `error`, the keys the API gives a meaning. */
 function functionResponse(result: ToolResultPart, withImages: boolean): Part {
   const texts = result.content.filter((part) => part.type === 'text').map((part) => part.text);
-  const images = withImages ? imagesOf(result) : [];
+  const images = withImages ? listImages(result) : [];
   return {
     functionResponse: {
       ...(result.idAssigned === true ? {} : { id: result.id }),
@@ -146,13 +146,13 @@ function toolContents(results: readonly ToolResultPart[], takesImages: boolean):
   const images = takesImages
     ? []
     : results.flatMap((result) => {
-        const found = imagesOf(result).map(inlineImage);
+        const found = listImages(result).map(inlineImage);
         return found.length === 0 ? [] : [{ text: imageLabel(result.name) }, ...found];
       });
-  return [...contentOf('user', responses), ...contentOf('user', images)];
+  return [...listContent('user', responses), ...listContent('user', images)];
 }
 
-function imagesOf(result: ToolResultPart): ImagePart[] {
+function listImages(result: ToolResultPart): ImagePart[] {
   return result.content.filter((part) => part.type === 'image');
 }
 

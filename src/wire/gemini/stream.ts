@@ -1,4 +1,12 @@
-import { isObject, type JsonObject, listOf, numberAt, objectAt, objectOf, textOf } from '../../json/index.ts';
+import {
+  isObject,
+  type JsonObject,
+  numberAt,
+  objectAt,
+  readList,
+  readObject,
+  toText,
+} from '../../json/index.ts';
 import { type AnswerDelta, type AnswerStream, StreamRoom, TextBuffer } from '../contract/index.ts';
 import { StreamedCall } from './streamed-call.ts';
 
@@ -26,7 +34,7 @@ export class ContentStream implements AnswerStream {
       this.#usage ??= {};
       if (count !== null && count !== undefined) this.#usage[name] = count;
     }
-    for (const [position, candidate] of listOf(chunk.candidates).entries()) {
+    for (const [position, candidate] of readList(chunk.candidates).entries()) {
       if (!isObject(candidate)) continue;
       const index = numberAt(candidate, 'index') ?? position;
       this.#candidate(index)?.push(candidate, index === 0 ? onDelta : undefined);
@@ -43,7 +51,7 @@ export class ContentStream implements AnswerStream {
 
   get isComplete(): boolean {
     const { promptFeedback } = this.#response;
-    if (textOf(objectOf(promptFeedback).blockReason) !== undefined) return true;
+    if (toText(readObject(promptFeedback).blockReason) !== undefined) return true;
     const candidates = [...this.#candidates.values()];
     return candidates.length > 0 && candidates.every(({ isFinished }) => isFinished);
   }
@@ -79,20 +87,20 @@ class StreamedCandidate {
   push({ content, ...candidate }: JsonObject, onDelta: OnDelta): void {
     const finishReason = candidate.finishReason ?? this.#candidate.finishReason;
     this.#candidate = { ...this.#candidate, ...candidate, finishReason };
-    for (const part of listOf(objectOf(content).parts)) if (isObject(part)) this.#push(part, onDelta);
+    for (const part of readList(readObject(content).parts)) if (isObject(part)) this.#push(part, onDelta);
   }
 
   get isFinished(): boolean {
-    return textOf(this.#candidate.finishReason) !== undefined;
+    return toText(this.#candidate.finishReason) !== undefined;
   }
 
   #push(part: JsonObject, onDelta: OnDelta): void {
     const call = objectAt(part, 'functionCall');
-    if (call !== undefined && !textOf(call.name) && this.#call !== undefined) {
+    if (call !== undefined && !toText(call.name) && this.#call !== undefined) {
       this.#call.push(part);
       return;
     }
-    const text = textOf(part.text);
+    const text = toText(part.text);
     const last = this.#parts.at(-1);
     // A signed part stays as it came: the signature holds for that part alone.
     const isPlain = text !== undefined && part.thoughtSignature === undefined;
@@ -105,7 +113,7 @@ class StreamedCandidate {
       const buffer = new TextBuffer(this.#room);
       this.#parts.push({ type: 'text', part, text: buffer });
       this.#say(buffer, part, onDelta);
-    } else if (call !== undefined && textOf(call.name)) {
+    } else if (call !== undefined && toText(call.name)) {
       this.#call = new StreamedCall(part, this.#room);
       this.#parts.push({ type: 'call', call: this.#call });
     } else {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json/index.ts';
+import { isObject, type JsonObject, readList, readObject, toText } from '../../json/index.ts';
 import type { StreamRoom } from '../contract/index.ts';
 
 /** A longer path is not one that a schema has. */
@@ -28,17 +28,17 @@ export class StreamedCall {
 
   /** Adds the pieces of a part. */
   push(part: JsonObject): void {
-    const { id, partialArgs } = objectOf(part.functionCall);
+    const { id, partialArgs } = readObject(part.functionCall);
     this.#signature ??= part.thoughtSignature;
     this.#id ??= id;
-    for (const piece of listOf(partialArgs)) if (isObject(piece)) this.#add(piece);
+    for (const piece of readList(partialArgs)) if (isObject(piece)) this.#add(piece);
   }
 
   #add(piece: JsonObject): void {
-    this.#args ??= structuredClone(objectOf(objectOf(this.#first.functionCall).args));
-    const path = textOf(piece.jsonPath) ?? '';
-    const size = PIECE_COST + (textOf(piece.stringValue)?.length ?? 0);
-    if (path.length <= MAX_PATH && this.#room.take(size)) this.#set(this.#args, stepsOf(path), piece);
+    this.#args ??= structuredClone(readObject(readObject(this.#first.functionCall).args));
+    const path = toText(piece.jsonPath) ?? '';
+    const size = PIECE_COST + (toText(piece.stringValue)?.length ?? 0);
+    if (path.length <= MAX_PATH && this.#room.take(size)) this.#set(this.#args, listSteps(path), piece);
   }
 
   #set(root: Container, steps: readonly (string | number)[], piece: JsonObject): void {
@@ -57,7 +57,7 @@ export class StreamedCall {
 
   /** The part as it would be in an answer that was not streamed. */
   part(): JsonObject {
-    const { willContinue: _, partialArgs: __, ...call } = objectOf(this.#first.functionCall);
+    const { willContinue: _, partialArgs: __, ...call } = readObject(this.#first.functionCall);
     const id = this.#id === undefined ? {} : { id: this.#id };
     const args = this.#args === undefined ? {} : { args: this.#args };
     const signature = this.#signature === undefined ? {} : { thoughtSignature: this.#signature };
@@ -73,7 +73,7 @@ function containerFor(step: string | number, known: unknown): unknown {
 }
 
 /** Splits `$.route.stops[2].name` into its steps. */
-function stepsOf(jsonPath: string): (string | number)[] {
+function listSteps(jsonPath: string): (string | number)[] {
   const steps: (string | number)[] = [];
   for (const [, key, quoted, index] of jsonPath.matchAll(STEP)) {
     steps.push(index === undefined ? (key ?? quoted ?? '') : Number(index));

@@ -1,4 +1,4 @@
-import { objectOf, parseOrKeep } from '../../json/index.ts';
+import { parseOrKeep, readObject } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
 import type { WrittenAnswer } from '../contract/index.ts';
 
@@ -8,7 +8,7 @@ export function writeContentStream({ id, model, text, calls, finishReason, usage
     ...(text === '' ? [] : [{ text }]),
     ...calls.map(({ id, name, argumentsText }) => ({
       // The API has an object here, empty where the model wrote none.
-      functionCall: { id, name, args: objectOf(parseOrKeep(argumentsText)) },
+      functionCall: { id, name, args: readObject(parseOrKeep(argumentsText)) },
     })),
   ];
   const chunk = {

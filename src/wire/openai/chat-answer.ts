@@ -3,11 +3,11 @@ import {
   isObject,
   type JsonObject,
   listAt,
-  listOf,
   objectAt,
-  objectOf,
+  readList,
+  readObject,
   stringAt,
-  textOf,
+  toText,
 } from '../../json/index.ts';
 import { readReportedCost, readUsageObject, type TokenUsage } from '../../signals/index.ts';
 import type { Answer, AssistantPart, Choice, FinishReason, ToolCallPart } from '../contract/index.ts';
@@ -20,19 +20,19 @@ import { isOpenAiModel } from './models.ts';
  * DeepSeek, Mistral, Moonshot, vLLM, Ollama and many more write them.
  */
 export function readChatAnswer(whole: unknown): Answer {
-  const value = objectOf(whole);
-  const choices = listAt(value, 'choices').map(objectOf);
+  const value = readObject(whole);
+  const choices = listAt(value, 'choices').map(readObject);
   const model = stringAt(value, 'model') || undefined;
-  const usage = usageOf(value, choices);
+  const usage = readUsage(value, choices);
   let toolCallCount = 0;
   const finishReasons: string[] = [];
   for (const choice of choices) {
-    toolCallCount += callsOf(objectOf(choice.message)).length;
-    const reason = textOf(choice.finish_reason);
+    toolCallCount += readCalls(readObject(choice.message)).length;
+    const reason = toText(choice.finish_reason);
     if (reason !== undefined) finishReasons.push(reason);
   }
   return {
-    provider: providerOf(value.provider, model),
+    provider: findProvider(value.provider, model),
     id: stringAt(value, 'id') || undefined,
     model,
     finishReasons,
@@ -53,7 +53,7 @@ function withSearch(usage: TokenUsage | undefined, model: string | undefined): T
 }
 
 /** Groq gives a stream that did not ask for usage a place of its own for it, Moonshot puts it in the choice. */
-function usageOf(value: JsonObject, choices: readonly JsonObject[]): unknown {
+function readUsage(value: JsonObject, choices: readonly JsonObject[]): unknown {
   return (
     objectAt(value, 'usage') ??
     objectAt(value.x_groq, 'usage') ??
@@ -62,7 +62,7 @@ function usageOf(value: JsonObject, choices: readonly JsonObject[]): unknown {
 }
 
 /** The form is shared, so only a sign of the provider's own names it. */
-function providerOf(upstream: unknown, model: string | undefined): string | undefined {
+function findProvider(upstream: unknown, model: string | undefined): string | undefined {
   // OpenRouter names the provider it chose in a field no other has.
   if (typeof upstream === 'string') return 'openrouter';
   return isOpenAiModel(model) ? 'openai' : undefined;
@@ -71,38 +71,38 @@ function providerOf(upstream: unknown, model: string | undefined): string | unde
 function readChoice(choice: JsonObject, answerId: string): Choice {
   const message = objectAt(choice, 'message') ?? { content: choice.text };
   const parts: AssistantPart[] = [];
-  const reasoning = reasoningOf(message);
+  const reasoning = readReasoning(message);
   if (reasoning !== '')
     parts.push({ type: 'reasoning', text: reasoning, provider: 'openai', raw: reasoning });
   pushContent(message, parts);
-  for (const [index, call] of callsOf(message).entries())
+  for (const [index, call] of readCalls(message).entries())
     parts.push(readCall(call, `call_${index}_${answerId}`));
-  const raw = textOf(choice.finish_reason);
-  return { parts, finishReason: finishReasonOf(raw, parts), rawFinishReason: raw };
+  const raw = toText(choice.finish_reason);
+  return { parts, finishReason: toFinishReason(raw, parts), rawFinishReason: raw };
 }
 
 /** DeepSeek and vLLM say `reasoning_content`, OpenRouter, Groq and Ollama `reasoning`; Mistral has parts for it. */
-function reasoningOf(message: JsonObject): string {
+function readReasoning(message: JsonObject): string {
   const flat = firstText(message.reasoning_content, message.reasoning);
-  return flat ?? listOf(message.content).map(thinkingText).join('');
+  return flat ?? readList(message.content).map(thinkingText).join('');
 }
 
 /** The text of one of Mistral's `thinking` parts; empty for other parts. */
 export function thinkingText(part: unknown): string {
   if (!isObject(part) || part.type !== 'thinking') return '';
   if (typeof part.thinking === 'string') return part.thinking;
-  return listOf(part.thinking)
+  return readList(part.thinking)
     .map((piece) => stringAt(piece, 'text') ?? '')
     .join('');
 }
 
 function pushContent(message: JsonObject, parts: AssistantPart[]): void {
   const { content } = message;
-  const refusal = textOf(message.refusal) ?? '';
+  const refusal = toText(message.refusal) ?? '';
   if (typeof content === 'string' && (content !== '' || refusal === '')) {
     parts.push({ type: 'text', text: content });
   }
-  for (const part of listOf(content)) pushPart(objectOf(part), parts);
+  for (const part of readList(content)) pushPart(readObject(part), parts);
   if (refusal !== '') parts.push({ type: 'text', text: refusal, isRefusal: true });
   const spoken = stringAt(message.audio, 'transcript');
   if (spoken !== undefined && !parts.some(({ type }) => type === 'text')) {
@@ -116,7 +116,7 @@ function pushPart(part: JsonObject, parts: AssistantPart[]): void {
 }
 
 /** The calls of a message; the functions of old are a single call beside the list. */
-function callsOf(message: JsonObject): readonly unknown[] {
+function readCalls(message: JsonObject): readonly unknown[] {
   const calls = listAt(message, 'tool_calls').filter(isObject);
   const legacy = objectAt(message, 'function_call');
   return calls.length === 0 && legacy !== undefined ? [{ function: legacy }] : calls;
@@ -136,10 +136,10 @@ function readCall(call: unknown, assignedId: string): ToolCallPart {
 
 /** What a call names: a function, or a custom tool with a text for its input. */
 export function calledFunction(call: unknown): JsonObject {
-  return objectAt(call, 'function') ?? objectAt(call, 'custom') ?? objectOf(call);
+  return objectAt(call, 'function') ?? objectAt(call, 'custom') ?? readObject(call);
 }
 
-function finishReasonOf(raw: string | undefined, parts: readonly AssistantPart[]): FinishReason {
+function toFinishReason(raw: string | undefined, parts: readonly AssistantPart[]): FinishReason {
   const reason = readFinishReason(raw);
   if (reason !== 'stop') return reason;
   if (parts.some((part) => part.type === 'text' && part.isRefusal)) return 'content_filter';

@@ -9,11 +9,11 @@ import {
   fitMessages,
   type ImagePart,
   imageLabel,
+  listToolCalls,
   type ModelMessage,
   pairCallsWithResults,
   type TextPart,
   type ToolMessage,
-  toolCallsOf,
   visibleText,
   wireCallId,
 } from '../contract/index.ts';
@@ -72,7 +72,7 @@ function userContent(parts: readonly (TextPart | ImagePart)[]): UserContent {
 
 function assistantMessages(message: AssistantMessage): ChatCompletionMessageParam[] {
   const text = visibleText(message.parts);
-  const calls = toolCallsOf(message);
+  const calls = listToolCalls(message);
   // A message needs text or calls; one that held only another provider's reasoning says nothing here.
   if (text === '' && calls.length === 0) return [];
   if (calls.length === 0) return [{ role: 'assistant', content: text }];

@@ -1,4 +1,12 @@
-import { isObject, type JsonObject, listOf, numberAt, objectAt, stringAt, textOf } from '../../json/index.ts';
+import {
+  isObject,
+  type JsonObject,
+  numberAt,
+  objectAt,
+  readList,
+  stringAt,
+  toText,
+} from '../../json/index.ts';
 import type { AnswerDelta, AnswerStream } from '../contract/index.ts';
 import { StreamRoom, TextBuffer } from '../contract/index.ts';
 import { calledFunction, thinkingText } from './chat-answer.ts';
@@ -59,7 +67,7 @@ export class ChatStream implements AnswerStream {
     if (chunk.usage ?? chunk.x_groq)
       this.#takeUsage(objectAt(chunk, 'usage') ?? objectAt(chunk.x_groq, 'usage'));
     // The usage chunk of `stream_options.include_usage` has no choices.
-    for (const choice of listOf(chunk.choices)) if (isObject(choice)) this.#add(choice, onDelta);
+    for (const choice of readList(chunk.choices)) if (isObject(choice)) this.#add(choice, onDelta);
   }
 
   #takeUsage(usage: JsonObject | undefined): void {
@@ -70,7 +78,7 @@ export class ChatStream implements AnswerStream {
     const index = numberAt(choice, 'index') ?? 0;
     const slot = this.#choice(index);
     if (slot === undefined) return;
-    slot.finishReason = textOf(choice.finish_reason) ?? slot.finishReason;
+    slot.finishReason = toText(choice.finish_reason) ?? slot.finishReason;
     // Moonshot's place for it.
     this.#takeUsage(objectAt(choice, 'usage'));
     this.#error ??= choice.error;
@@ -84,10 +92,10 @@ export class ChatStream implements AnswerStream {
     const { content, refusal, audio, tool_calls: calls } = delta;
     report(tell, 'reasoning', slot.reasoning.push(delta.reasoning_content ?? delta.reasoning));
     if (typeof content === 'string') report(tell, 'text', slot.text.push(content));
-    else for (const part of listOf(content)) this.#addPart(slot, part, tell);
+    else for (const part of readList(content)) this.#addPart(slot, part, tell);
     if (refusal) slot.refusal.push(refusal);
     if (audio) slot.transcript.push(stringAt(audio, 'transcript'));
-    if (calls) for (const call of listOf(calls)) if (isObject(call)) this.#addCall(slot, call);
+    if (calls) for (const call of readList(calls)) if (isObject(call)) this.#addCall(slot, call);
     const legacy = objectAt(delta, 'function_call');
     if (legacy !== undefined) this.#addCall(slot, { index: -1, function: legacy });
   }
@@ -119,7 +127,7 @@ export class ChatStream implements AnswerStream {
 
   #addCall(slot: StreamedChoice, fragment: JsonObject): void {
     const called = calledFunction(fragment);
-    const call = this.#callOf(slot, fragment, stringAt(called, 'name') ?? '');
+    const call = this.#findCall(slot, fragment, stringAt(called, 'name') ?? '');
     if (call === undefined) return;
     const given = called.arguments ?? called.input;
     if (isObject(given)) call.value = given;
@@ -130,7 +138,7 @@ export class ChatStream implements AnswerStream {
    * The call a fragment belongs to. Only a fragment that names its tool begins another call: some servers number all
    * calls alike, or none, and vLLM gives each fragment an id of its own.
    */
-  #callOf(slot: StreamedChoice, fragment: JsonObject, name: string): StreamedCall | undefined {
+  #findCall(slot: StreamedChoice, fragment: JsonObject, name: string): StreamedCall | undefined {
     const id = stringAt(fragment, 'id') || undefined;
     const given = numberAt(fragment, 'index');
     const sameId = id === undefined ? undefined : slot.callsById.get(id);

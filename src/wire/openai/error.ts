@@ -20,13 +20,13 @@ export function readOpenAiError(error: unknown): ErrorReport | undefined {
   if (status === undefined && body === undefined) return undefined;
   return {
     code: firstCode(error.code, body?.code, body?.type, body?.status, error.type),
-    message: messageOf(body),
+    message: readMessage(body),
     status,
   };
 }
 
 /** OpenRouter repeats what the provider behind it said, beside a message that says nothing. */
-function messageOf(body: JsonObject | undefined): string | undefined {
+function readMessage(body: JsonObject | undefined): string | undefined {
   const message = stringAt(body, 'message');
   const upstream = stringAt(objectAt(body, 'metadata'), 'raw');
   return message === undefined || upstream === undefined ? message : `${message}: ${upstream}`;

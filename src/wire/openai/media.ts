@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectAt, objectOf, stringAt, textOf } from '../../json/index.ts';
+import { isObject, type JsonObject, objectAt, readObject, stringAt, toText } from '../../json/index.ts';
 import { readUsageObject } from '../../signals/index.ts';
 import { type AnswerApi, type AnswerStream, defineApi, StreamRoom, TextBuffer } from '../contract/index.ts';
 import { readAnswerError, readOpenAiError } from './error.ts';
@@ -9,8 +9,8 @@ export const openAiMedia: AnswerApi = defineApi({
   recognizes: () => false,
   readAnswer: (whole) => {
     // A transcript in a format of subtitles is a bare text.
-    const value = typeof whole === 'string' ? { text: whole } : objectOf(whole);
-    const text = textOf(value.text);
+    const value = typeof whole === 'string' ? { text: whole } : readObject(whole);
+    const text = toText(value.text);
     return {
       provider: 'openai',
       finishReasons: [],
@@ -46,7 +46,7 @@ class MediaStream implements AnswerStream {
   }
 
   whole(): JsonObject {
-    const text = textOf(this.#last?.text) ?? (this.#text.isEmpty ? undefined : this.#text.toString());
+    const text = toText(this.#last?.text) ?? (this.#text.isEmpty ? undefined : this.#text.toString());
     return { text, usage: this.#last?.usage, error: this.#error };
   }
 }

@@ -3,7 +3,7 @@ import {
   type ConnectOptions,
   defineApi,
   findApiKey,
-  hostOf,
+  findHost,
   resolveApiKey,
   type WireApi,
   type WireConnection,
@@ -84,7 +84,7 @@ async function connectOpenAi(options: ConnectOptions): Promise<WireConnection> {
   });
   return {
     apiKey,
-    serverAddress: hostOf(client.baseURL),
+    serverAddress: findHost(client.baseURL),
     apiFor: (model) => chosen ?? (needsResponses(model) ? openAiResponses : openAiChat),
     send: async (api, request, { signal }) =>
       api === openAiResponses

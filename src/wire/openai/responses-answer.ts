@@ -3,10 +3,10 @@ import {
   isObject,
   type JsonObject,
   listAt,
-  listOf,
-  objectOf,
+  readList,
+  readObject,
   stringAt,
-  textOf,
+  toText,
 } from '../../json/index.ts';
 import { readReportedCost, readUsageObject, type TokenUsage } from '../../signals/index.ts';
 import type {
@@ -29,11 +29,11 @@ const CALLS: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call'
  * its status: `stop`, `tool_call`, `length`, `content_filter`, `error`.
  */
 export function readResponsesAnswer(whole: unknown): Answer {
-  const value = objectOf(whole);
+  const value = readObject(whole);
   const items = listAt(value, 'output').filter(isObject);
   const toolCallCount = items.filter((item) => CALLS.has(item.type)).length;
   const model = stringAt(value, 'model') || undefined;
-  const reason = reasonOf(value, toolCallCount > 0);
+  const reason = readReason(value, toolCallCount > 0);
   return {
     provider: isOpenAiModel(model) ? 'openai' : undefined,
     id: stringAt(value, 'id') || undefined,
@@ -43,7 +43,7 @@ export function readResponsesAnswer(whole: unknown): Answer {
     costUsd: readReportedCost(value.usage),
     serviceTier: stringAt(value, 'service_tier'),
     toolCallCount,
-    error: errorOf(value),
+    error: readError(value),
     choices: () => (items.length === 0 && reason === undefined ? [] : [readChoice(items, reason)]),
   };
 }
@@ -68,7 +68,7 @@ function withTools(usage: TokenUsage | undefined, items: readonly JsonObject[]):
 const UNPRICED_TOOLS = ['code_interpreter', 'image_generation'] as const;
 
 /** Why a response ended, by its status; undefined while it is still being made. */
-function reasonOf(response: JsonObject, hasCalls: boolean): string | undefined {
+function readReason(response: JsonObject, hasCalls: boolean): string | undefined {
   switch (response.status) {
     case 'completed':
       return hasCalls ? 'tool_call' : 'stop';
@@ -82,11 +82,11 @@ function reasonOf(response: JsonObject, hasCalls: boolean): string | undefined {
     case 'in_progress':
       return undefined;
     default:
-      return textOf(response.status);
+      return toText(response.status);
   }
 }
 
-function errorOf(response: JsonObject): ErrorReport | undefined {
+function readError(response: JsonObject): ErrorReport | undefined {
   const error = readAnswerError(response.error);
   if (error === undefined && response.status !== 'failed') return undefined;
   return { ...error, code: error?.code ?? (response.status === 'failed' ? 'failed' : 'error') };
@@ -102,8 +102,8 @@ function readChoice(items: readonly JsonObject[], reason: string | undefined): C
 function readItem(item: JsonObject, index: number): AssistantPart[] {
   if (CALLS.has(item.type)) return [readCall(item, index)];
   if (item.type === 'message') {
-    const phase = textOf(item.phase);
-    return listOf(item.content).flatMap((part) => readText(objectOf(part), phase));
+    const phase = toText(item.phase);
+    return readList(item.content).flatMap((part) => readText(readObject(part), phase));
   }
   if (item.type === 'reasoning') return readReasoning(item);
   return [{ type: 'opaque', provider: 'openai', raw: item }];
@@ -120,7 +120,7 @@ function readText({ text, refusal }: JsonObject, phase: string | undefined): Tex
  * which goes back whole.
  */
 function readReasoning(item: JsonObject): AssistantPart[] {
-  const [first = '', ...more] = [...listOf(item.summary), ...listOf(item.content)]
+  const [first = '', ...more] = [...readList(item.summary), ...readList(item.content)]
     .map((part) => stringAt(part, 'text'))
     .filter((text) => text !== undefined);
   return [
@@ -134,7 +134,7 @@ function readCall(item: JsonObject, index: number): ToolCallPart {
   return {
     type: 'tool_call',
     ...(id === undefined ? { id: `call_${index}`, idAssigned: true } : { id }),
-    name: textOf(item.name) ?? '',
+    name: toText(item.name) ?? '',
     ...checkArguments(item.arguments ?? item.input),
   };
 }

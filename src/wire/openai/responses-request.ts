@@ -3,7 +3,7 @@ import type {
   ResponseInputContent,
   ResponseInputItem,
 } from 'openai/resources/responses/responses';
-import { isObject, type JsonObject, listOf } from '../../json/index.ts';
+import { isObject, type JsonObject, readList } from '../../json/index.ts';
 import type {
   AssistantMessage,
   AssistantPart,
@@ -57,7 +57,7 @@ function toItems(message: ModelMessage, isStored: boolean): ResponseInputItem[] 
     case 'system':
       return [{ role: 'system', content: message.text }];
     case 'user':
-      return [{ role: 'user', content: contentOf(message.parts) }];
+      return [{ role: 'user', content: listContent(message.parts) }];
     case 'assistant':
       return assistantItems(message, isStored);
     case 'tool':
@@ -65,7 +65,7 @@ function toItems(message: ModelMessage, isStored: boolean): ResponseInputItem[] 
   }
 }
 
-function contentOf(parts: readonly (TextPart | ImagePart)[]): string | ResponseInputContent[] {
+function listContent(parts: readonly (TextPart | ImagePart)[]): string | ResponseInputContent[] {
   const [only] = parts;
   if (parts.length === 1 && only?.type === 'text') return only.text;
   return parts.map((part) =>
@@ -76,7 +76,7 @@ function contentOf(parts: readonly (TextPart | ImagePart)[]): string | ResponseI
 }
 
 function toolOutput({ id, content }: ToolResultPart): ResponseInputItem {
-  const output = content.length === 0 ? '' : contentOf(content);
+  const output = content.length === 0 ? '' : listContent(content);
   return { type: 'function_call_output', call_id: wireCallId(id), output: output as string };
 }
 
@@ -90,7 +90,7 @@ function assistantItems(message: AssistantMessage, isStored: boolean): ResponseI
 function toItem(part: AssistantPart, isStored: boolean): ResponseInputItem[] {
   switch (part.type) {
     case 'text':
-      return part.text === '' ? [] : [{ role: 'assistant', content: part.text, ...phaseOf(part) }];
+      return part.text === '' ? [] : [{ role: 'assistant', content: part.text, ...toPhase(part) }];
     case 'tool_call':
       return [
         {
@@ -109,13 +109,13 @@ function toItem(part: AssistantPart, isStored: boolean): ResponseInputItem[] {
   }
 }
 
-function phaseOf({ phase }: TextPart): { phase?: 'commentary' | 'final_answer' } {
+function toPhase({ phase }: TextPart): { phase?: 'commentary' | 'final_answer' } {
   return phase === 'commentary' || phase === 'final_answer' ? { phase } : {};
 }
 
 /** Reasoning OpenAI has not stored must be in the item itself: encrypted, or in words from an open model. */
 function reasoningItem(raw: JsonObject, isStored: boolean): ResponseInputItem[] {
-  const content = listOf(raw.content);
+  const content = readList(raw.content);
   const isWhole = typeof raw.encrypted_content === 'string' || content.length > 0;
   if (!isWhole && !isStored) return [];
   const { id, summary, encrypted_content } = raw;
@@ -123,7 +123,7 @@ function reasoningItem(raw: JsonObject, isStored: boolean): ResponseInputItem[] 
     {
       type: 'reasoning',
       id,
-      summary: listOf(summary),
+      summary: readList(summary),
       ...(content.length === 0 ? {} : { content }),
       ...(typeof encrypted_content === 'string' ? { encrypted_content } : {}),
     } as ResponseInputItem,

@@ -42,7 +42,7 @@ export function writeResponsesStream(answer: WrittenAnswer): string[] {
     object: 'response',
     created_at: 0,
     model,
-    ...statusOf(finishReason),
+    ...toStatus(finishReason),
     output,
     ...(usage === undefined ? {} : { usage: writeOpenAiUsage(usage, ['input', 'output']) }),
   };
@@ -66,7 +66,7 @@ function messageItem(
 }
 
 /** The status for a finish reason in semconv words. */
-function statusOf(reason: string | undefined): {
+function toStatus(reason: string | undefined): {
   readonly status: string;
   readonly incomplete_details?: object;
 } {

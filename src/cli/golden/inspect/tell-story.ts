@@ -9,7 +9,7 @@ import type { Message } from '../../../interaction/index.ts';
 import { priceUsage } from '../../../signals/index.ts';
 import { type FinishReason, readFinishReason } from '../../../wire/index.ts';
 import type { FailurePoint, ModelStep, Outcome, Step, Story, TextStep, Totals } from './story.ts';
-import { type CalledTool, recordsOf, ToolSteps } from './tool-steps.ts';
+import { type CalledTool, readRecords, ToolSteps } from './tool-steps.ts';
 import { spaced } from './words.ts';
 
 /**
@@ -18,8 +18,8 @@ import { spaced } from './words.ts';
  * @param problems found when reading the golden.
  */
 export function tellStory(golden: Golden, problems: readonly GoldenProblem[] = []): Story {
-  const steps = stepsOf(golden);
-  const outcome = outcomeOf(golden, steps);
+  const steps = listSteps(golden);
+  const outcome = toOutcome(golden, steps);
   const { input } = golden;
   return {
     title: golden.test_name,
@@ -33,13 +33,13 @@ export function tellStory(golden: Golden, problems: readonly GoldenProblem[] = [
     expiresAt: golden.expires_at,
     problems,
     outcome,
-    totals: totalsOf(golden, steps),
+    totals: toTotals(golden, steps),
     steps,
     failures: failurePoints(golden, steps, outcome),
   };
 }
 
-function stepsOf(golden: Golden): Step[] {
+function listSteps(golden: Golden): Step[] {
   const steps: Step[] = [];
   const tools = new ToolSteps(golden);
   const called = new Map<string, CalledTool>();
@@ -101,18 +101,18 @@ function modelStep(
     finishReason: said.finishReason,
     refused: said.refused,
     usage: said.usage,
-    costUsd: said.usage === undefined ? undefined : costOf(golden, said),
+    costUsd: said.usage === undefined ? undefined : findCost(golden, said),
     ms: exchange.duration_ms ?? undefined,
     failure: kind === undefined ? undefined : `${kind.replaceAll('_', ' ')}: ${message ?? ''}`,
   };
 }
 
-function costOf(golden: Golden, { usage, model }: ExchangeStory): number | undefined {
+function findCost(golden: Golden, { usage, model }: ExchangeStory): number | undefined {
   const at = golden.recorded_at === null ? new Date() : new Date(golden.recorded_at);
   return priceUsage({ usage, model, provider: golden.input.provider, at }).costUsd;
 }
 
-function outcomeOf({ golden_output: output }: Golden, steps: readonly Step[]): Outcome {
+function toOutcome({ golden_output: output }: Golden, steps: readonly Step[]): Outcome {
   const metadata = output.execution_metadata as { readonly stop_reason?: unknown } | undefined;
   const lastWords = steps.findLast((step): step is ModelStep => step.kind === 'model' && step.text !== '');
   const { final_result: answer } = output;
@@ -123,7 +123,7 @@ function outcomeOf({ golden_output: output }: Golden, steps: readonly Step[]): O
   };
 }
 
-function totalsOf({ provider_responses: exchanges }: Golden, steps: readonly Step[]): Totals {
+function toTotals({ provider_responses: exchanges }: Golden, steps: readonly Step[]): Totals {
   const models = steps.filter((step) => step.kind === 'model');
   const tools = steps.filter((step) => step.kind === 'tool');
   const answered = models.filter(({ failure }) => failure === undefined);
@@ -166,8 +166,8 @@ const UNFINISHED: Readonly<Partial<Record<FinishReason, string>>> = {
 
 /** The failures of a run in step order, then those that belong to no step. */
 function failurePoints(golden: Golden, steps: readonly Step[], outcome: Outcome): FailurePoint[] {
-  const found = steps.flatMap((step, index) => failureOf(step, index + 1));
-  for (const { iteration, tool_name, error } of recordsOf(golden.golden_output.errors)) {
+  const found = steps.flatMap((step, index) => findFailure(step, index + 1));
+  for (const { iteration, tool_name, error } of readRecords(golden.golden_output.errors)) {
     // Before the first turn: an unreachable server or a failed plan.
     if (iteration === 0) found.push({ what: String(tool_name), message: String(error) });
   }
@@ -179,7 +179,7 @@ function failurePoints(golden: Golden, steps: readonly Step[], outcome: Outcome)
   return found;
 }
 
-function failureOf(step: Step, number: number): FailurePoint[] {
+function findFailure(step: Step, number: number): FailurePoint[] {
   if (step.kind === 'tool') {
     const { failure, name, recovery } = step;
     return failure === undefined ? [] : [{ step: number, what: name, message: failure, recovery }];

@@ -34,7 +34,7 @@ export function formatStory(story: Story, options: TextOptions): string {
   const { paint } = options;
   const lines = [...header(story, options), ''];
   for (const [index, step] of story.steps.entries()) {
-    lines.push(...block(heading(index + 1, step, paint), bodyOf(step, options)));
+    lines.push(...block(heading(index + 1, step, paint), readBody(step, options)));
   }
   if (story.failures.length > 0) {
     lines.push('', paint('bold', paint('red', `Where it went wrong (${story.failures.length})`)));
@@ -109,7 +109,7 @@ function toolFacts(step: ToolStep, paint: Paint): string {
   return facts.filter(Boolean).join(paint('dim', ' · '));
 }
 
-function bodyOf(step: Step, options: TextOptions): string[] {
+function readBody(step: Step, options: TextOptions): string[] {
   const { paint } = options;
   const plain = (text: string): string => text;
   const dim = (text: string): string => paint('dim', text);

@@ -13,7 +13,7 @@ export class ToolSteps {
   readonly #hasChain: boolean;
 
   constructor(golden: Golden) {
-    const chain = recordsOf(golden.golden_output.tool_chain);
+    const chain = readRecords(golden.golden_output.tool_chain);
     const recoveries = new Recoveries(golden.golden_output.errors);
     this.#hasChain = chain.length > 0;
     this.#calls = golden.mcp_cassette?.calls ?? [];
@@ -115,7 +115,7 @@ class Recoveries {
   readonly #left = new Map<string, string[]>();
 
   constructor(errors: unknown) {
-    for (const { iteration, tool_name, recovery_action } of recordsOf(errors)) {
+    for (const { iteration, tool_name, recovery_action } of readRecords(errors)) {
       const key = `${String(iteration)} ${String(tool_name)}`;
       const list = this.#left.get(key) ?? [];
       list.push(typeof recovery_action === 'string' ? recovery_action : '');
@@ -129,7 +129,7 @@ class Recoveries {
 }
 
 /** The objects of an untrusted list. */
-export function recordsOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+export function readRecords(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   if (!Array.isArray(value)) return [];
   return (value as unknown[]).filter(
     (item): item is Readonly<Record<string, unknown>> => typeof item === 'object' && item !== null,
