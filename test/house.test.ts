@@ -229,3 +229,14 @@ test('a known breach is not reported, and one that was mended has to leave the l
     'base/gone.ts breaks no rule any more: take it off KNOWN (scripts/house-rules.ts)',
   ]);
 });
+
+test('a function whose name ends in Of says with a verb what it does', () => {
+  const files = {
+    'base/a.ts':
+      'export function usageOf(a: string) {}\nconst costOf = (a: string) => a;\nfunction allOf() {}\n',
+  };
+  assert.deepEqual(breachesOf(files), [
+    "base/a.ts: begin the name of 'usageOf' with a verb",
+    "base/a.ts: begin the name of 'costOf' with a verb",
+  ]);
+});

@@ -1,4 +1,6 @@
 /** One run of each status, made by a real gate in front of a real MCP server and stored by the real exporter. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
@@ -92,6 +94,8 @@ export async function makeGatedRuns(
         for (const step of tools) {
           if (step in TOOLS) await gated.callTool({ name: step, arguments: args }).catch(() => undefined);
           else takeStep(step, tracer, root);
+          // Spans begin at whole milliseconds: of two in one, the second may seem to end first.
+          await sleep(2);
         }
       };
       const called = context.with(trace.setSpan(context.active(), root), call);
