@@ -1,3 +1,3 @@
 import { describeFaults } from '../support/faults.ts';
 
-describeFaults({ spans: 100_000, outageMs: 20_000, refusedMs: 60_000, kills: 50 });
+describeFaults({ spans: 60_000, outageMs: 15_000, refusedMs: 30_000, kills: 30 });
