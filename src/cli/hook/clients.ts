@@ -31,7 +31,8 @@ export interface HookClient {
 
 /**
  * Sources: code.claude.com/docs/en/hooks (Claude Code 2.1), developers.openai.com/codex/hooks and its JSON Schemas (0.13x),
- * cursor.com/docs/agent/hooks (1.7 and later), geminicli.com/docs/hooks/reference.
+ * cursor.com/docs/agent/hooks (1.7 and later), geminicli.com/docs/hooks/reference. None was tried with the agent itself.
+ * Codex takes `deny` and no other decision (openai/codex#27833).
  */
 export const CLIENTS: Readonly<Record<string, HookClient>> = {
   'claude-code': {
@@ -104,6 +105,8 @@ const CLAUDE_TOOLS: Readonly<Record<string, Kind>> = {
   NotebookEdit: 'write',
   WebFetch: 'fetch',
   apply_patch: 'patch',
+  // Builds of Codex name it so (openai/codex#27833).
+  shell_command: 'shell',
 };
 const GEMINI_TOOLS: Readonly<Record<string, Kind>> = {
   run_shell_command: 'shell',
