@@ -9,7 +9,7 @@ import {
   type WaitingRow,
 } from '../../runs/index.ts';
 import { Findings, Marked, readFindings } from './answer.tsx';
-import { folded, findSort, withoutServers } from './calls.ts';
+import { findSort, folded, withoutServers } from './calls.ts';
 import { isRequestFor, OpenRequests, WaitRow } from './held.tsx';
 import { CopyButton, Count, Duration, Icon, type IconName } from './parts.tsx';
 import { brief, varying } from './payload.tsx';

@@ -8,7 +8,7 @@ import {
   type Said,
   type WaitingRow,
 } from '../../runs/index.ts';
-import { readFindings, pickTone } from './answer.tsx';
+import { pickTone, readFindings } from './answer.tsx';
 import { findSort } from './calls.ts';
 import { Name } from './conversation.tsx';
 import { keepFile, useData } from './data.ts';

@@ -9,7 +9,7 @@ import {
 import { ChangedTools } from './changed.tsx';
 import { useData } from './data.ts';
 import { Count, Duration, Empty, Trouble, Usd } from './parts.tsx';
-import { here, type Route, readRange, replaceRoute, readRows } from './route.ts';
+import { here, type Route, readRange, readRows, replaceRoute } from './route.ts';
 import { RangeSelect } from './runs.tsx';
 import { SqlButton } from './sql.tsx';
 import { ToolsByClient } from './tools-by-client.tsx';

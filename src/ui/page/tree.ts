@@ -72,7 +72,11 @@ function buildTree(spans: readonly RunSpan[]): Tree {
   const troubled = new Set<string>();
   for (const span of spans) {
     if (span.status === 'ok') continue;
-    for (let one: RunSpan | undefined = span; one !== undefined && !troubled.has(one.id); one = findParent(one))
+    for (
+      let one: RunSpan | undefined = span;
+      one !== undefined && !troubled.has(one.id);
+      one = findParent(one)
+    )
       troubled.add(one.id);
   }
   return { roots, children, troubled };
