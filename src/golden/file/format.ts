@@ -106,14 +106,12 @@ export interface ProviderExchange {
   readonly duration_ms: number | null;
   /** When the request was made, ISO 8601; only of imported recordings and of programs. */
   readonly started_at?: string;
-  readonly order?: Order;
+  /**
+   * Positions of a request and of the end of its answer among all requests and answers of the run, model and servers
+   * together; only of programs. A replay gives answers in this order. What came in one chunk has one whole number.
+   */
+  readonly order?: readonly [asked: number, answered: number];
 }
-
-/**
- * Positions of a request and of the end of its answer among all requests and answers of the run, model and servers
- * together; only of programs. A replay gives answers in this order. What came in one chunk has one whole number.
- */
-export type Order = readonly [asked: number, answered: number];
 
 export interface WireRequest {
   readonly method: string;
@@ -218,12 +216,13 @@ export interface McpCall {
   readonly server_died?: { readonly cause: string; readonly stderr: string };
   /**
    * Notifications and requests of the server while the call was open, each with its position `at` in the sequence of
-   * {@link Order}; only of programs, as are the next two.
+   * `order`; only of programs, as are the next two.
    */
   readonly sent_before?: readonly JsonObject[];
   /** Those after its answer, until the next call. */
   readonly sent_after?: readonly JsonObject[];
-  readonly order?: Order;
+  /** As of an exchange with a provider. */
+  readonly order?: readonly [asked: number, answered: number];
   readonly duration_ms: number;
 }
 

@@ -25,7 +25,6 @@ export {
   type McpConnection,
   type McpServerCassette,
   type NetworkFault,
-  type Order,
   type ProviderExchange,
   type Reached,
   type UnsealedGolden,

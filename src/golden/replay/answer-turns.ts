@@ -1,4 +1,4 @@
-import type { Finding, Golden, Order } from '../file/index.ts';
+import type { Finding, Golden } from '../file/index.ts';
 
 /** After an answer, the next one waits so many turns of the event loop, for the program to take up the first. */
 const GAP_TURNS = 12;
@@ -7,7 +7,7 @@ const PATIENCE_MS = 1_000;
 
 /** Something with a place in the sequence of requests and answers. */
 export interface Placed {
-  readonly order?: Order;
+  readonly order?: readonly [asked: number, answered: number];
   readonly duration_ms: number | null;
 }
 
