@@ -150,33 +150,50 @@ BEGIN
     corrected := corrected + mcp_traces_correct(found);
   END LOOP;
   -- Two instrumentations that record the same side of a tool call: ours counts, else the one that began first. One is in the
-  -- other, or they ran at the same time; SDKs begin spans at whole milliseconds, and end them by another clock.
-  WITH fresh AS MATERIALIZED (
-    SELECT trace_id, min(start_time) - interval '1 day' AS since, max(start_time) + interval '1 day' AS until
-    FROM mcp_traces
-    WHERE ingest_xid >= coalesce(from_xid, 0) AND ingest_xid < to_xid
-      AND mcp_traces_side(method, span_kind, operation) IS NOT NULL
-    GROUP BY trace_id
-  ), sides AS MATERIALIZED (
-    SELECT t.trace_id, span_id, parent_span_id, tool_name, scope, start_time, end_time, counted_on,
-      mcp_traces_side(method, span_kind, operation) AS side, coalesce(scope LIKE 'mcp-observatory%', false) AS is_ours
-    FROM fresh JOIN mcp_traces AS t USING (trace_id)
-    WHERE start_time BETWEEN since AND until AND tool_name IS NOT NULL AND mcp_traces_side(method, span_kind, operation) IS NOT NULL
-  )
-  SELECT coalesce(jsonb_agg(jsonb_build_object('trace_id', trace_id, 'span_id', span_id, 'counted_on', kept)), '[]')
-  INTO found FROM (
-    SELECT DISTINCT ON (one.trace_id, one.span_id) one.trace_id, one.span_id,
-      right(replace(other.span_id::text, '-', ''), 16) AS kept
-    FROM sides AS one JOIN sides AS other ON other.trace_id = one.trace_id AND other.span_id <> one.span_id
-      AND other.side = one.side AND other.tool_name = one.tool_name AND other.scope IS DISTINCT FROM one.scope
-      AND (other.parent_span_id = one.span_id OR other.span_id = one.parent_span_id OR other.parent_span_id = one.parent_span_id
-        AND 2 * (least(other.end_time, one.end_time) - greatest(other.start_time, one.start_time) + interval '1 millisecond')
-          >= least(other.end_time - other.start_time, one.end_time - one.start_time))
-    WHERE one.counted_on IS NULL AND other.counted_on IS NULL
-      AND (other.is_ours, one.start_time, one.span_id) > (one.is_ours, other.start_time, other.span_id)
-    ORDER BY one.trace_id, one.span_id, other.is_ours DESC, other.start_time, other.span_id
-  ) AS twins;
-  corrected := corrected + mcp_traces_correct(found);
+  -- other, or they ran at the same time; SDKs begin spans at whole milliseconds, and end them by another clock. One for one,
+  -- since calls may follow each other within that time, run side by side, or be tried again.
+  FOR round IN 1..32 LOOP
+    WITH fresh AS MATERIALIZED (
+      SELECT trace_id, min(start_time) - interval '1 day' AS since, max(start_time) + interval '1 day' AS until
+      FROM mcp_traces
+      WHERE ingest_xid >= coalesce(from_xid, 0) AND ingest_xid < to_xid
+        AND mcp_traces_side(method, span_kind, operation) IS NOT NULL
+      GROUP BY trace_id
+    ), sides AS MATERIALIZED (
+      SELECT t.trace_id, span_id, right(replace(span_id::text, '-', ''), 16) AS id, parent_span_id, tool_name,
+        coalesce(scope, '') AS scope, start_time, end_time, counted_on, status_code,
+        mcp_traces_side(method, span_kind, operation) AS side, coalesce(scope LIKE 'mcp-observatory%', false) AS is_ours
+      FROM fresh JOIN mcp_traces AS t USING (trace_id)
+      WHERE start_time BETWEEN since AND until AND tool_name IS NOT NULL AND mcp_traces_side(method, span_kind, operation) IS NOT NULL
+    ), paired AS MATERIALIZED (
+      SELECT DISTINCT trace_id, counted_on AS id, scope FROM sides WHERE counted_on IS NOT NULL
+    ), pairs AS MATERIALIZED (
+      SELECT one.trace_id, one.span_id AS one, other.span_id AS other, other.id AS other_id,
+        (other.is_ours, one.start_time, one.span_id) > (one.is_ours, other.start_time, other.span_id) AS is_repeat,
+        row_number() OVER (PARTITION BY one.trace_id, one.span_id, other.scope ORDER BY
+          other.parent_span_id IS NOT DISTINCT FROM one.parent_span_id, one.status_code IS DISTINCT FROM other.status_code,
+          greatest(one.start_time, other.start_time) - least(one.start_time, other.start_time)
+            + (greatest(one.end_time, other.end_time) - least(one.end_time, other.end_time)),
+          least(one.span_id, other.span_id), greatest(one.span_id, other.span_id)) AS nth
+      FROM sides AS one JOIN sides AS other ON other.trace_id = one.trace_id AND other.span_id <> one.span_id
+        AND other.side = one.side AND other.tool_name = one.tool_name AND other.scope <> one.scope
+        AND (other.parent_span_id = one.span_id OR other.span_id = one.parent_span_id OR other.parent_span_id = one.parent_span_id
+          AND 2 * (least(other.end_time, one.end_time) - greatest(other.start_time, one.start_time) + interval '1 millisecond')
+            >= least(other.end_time - other.start_time, one.end_time - one.start_time))
+      WHERE one.counted_on IS NULL AND other.counted_on IS NULL
+        AND NOT EXISTS (SELECT FROM paired AS p WHERE (p.trace_id, p.id, p.scope) = (other.trace_id, other.id, one.scope))
+        AND NOT EXISTS (SELECT FROM paired AS p WHERE (p.trace_id, p.id, p.scope) = (one.trace_id, one.id, other.scope))
+    )
+    SELECT coalesce(jsonb_agg(jsonb_build_object('trace_id', trace_id, 'span_id', one, 'counted_on', kept)), '[]')
+    INTO found FROM (
+      SELECT DISTINCT ON (p.trace_id, p.one) p.trace_id, p.one, p.other_id AS kept
+      FROM pairs AS p JOIN pairs AS back ON back.trace_id = p.trace_id AND back.one = p.other AND back.other = p.one
+      WHERE p.nth = 1 AND back.nth = 1 AND p.is_repeat
+      ORDER BY p.trace_id, p.one, p.other
+    ) AS twins;
+    EXIT WHEN found = '[]';
+    corrected := corrected + mcp_traces_correct(found);
+  END LOOP;
   INSERT INTO mcp_traces_settle_state (next_xid, refreshed_at) VALUES (to_xid, now())
     ON CONFLICT (is_only) DO UPDATE SET next_xid = excluded.next_xid, refreshed_at = excluded.refreshed_at;
   RETURN corrected;

@@ -251,7 +251,20 @@ describe('coding agents', { skip: noPostgres() }, () => {
       await writeFile(join(home, path), `${lines.map((line) => JSON.stringify(line)).join('\n')}\n{"half":`);
     };
     await write('.claude/projects/-home-me/session.jsonl', claudeLines);
+    // Sessions that begin with a copy of these.
+    const forked = claudeLines.map((line) => ({ ...line, sessionId: 'session-forked' }));
+    const kept = { ...used(7), cache_creation: { ephemeral_1h_input_tokens: 100 }, service_tier: 'batch' };
+    const next = { ...asked('m4', 7, text), usage: kept };
+    await write('.claude/projects/-home-me/forked.jsonl', [
+      ...forked,
+      { ...claude(8, 'assistant', next, answered('r4')), sessionId: 'session-forked' },
+    ]);
     await write('.codex/sessions/2026/11/01/rollout-1.jsonl', codexLines);
+    await write('.codex/sessions/2026/11/01/rollout-2.jsonl', [
+      codexLine(6, 'session_meta', { id: 'codex-forked' }),
+      ...codexLines.map((line) => ({ ...line, timestamp: at(6) })),
+      codexLine(7, 'event_msg', usage(3090)),
+    ]);
     const read = () =>
       importTranscripts({
         env: { HOME: home },
@@ -265,8 +278,8 @@ describe('coding agents', { skip: noPostgres() }, () => {
       [agents.map(({ name, files }) => [name, files]), problems],
       [
         [
-          ['claude-code', 1],
-          ['codex', 1],
+          ['claude-code', 2],
+          ['codex', 2],
         ],
         [],
       ],
@@ -290,6 +303,19 @@ describe('coding agents', { skip: noPostgres() }, () => {
     assert.deepEqual(await runsOf('session-of-codex'), [
       ['invoke_agent codex', 'ok', 2, 1, [], { input: 2000, output: 60, cached: 1200 }],
     ]);
+    const calls = async (session: string) => {
+      const { rows } = await db.query(
+        `SELECT prompt_tokens, cost_usd, usage_units FROM mcp_traces WHERE conversation_id = $1 AND prompt_tokens IS NOT NULL`,
+        [session],
+      );
+      return rows;
+    };
+    assert.equal((await calls('codex-forked')).length, 1);
+    const [one, ...others] = await calls('session-forked');
+    assert.deepEqual([one?.prompt_tokens, others], [1110, []]);
+    // Sonnet 4.5: 3 dollars a million, a tenth to read, twice to keep for an hour, 15 of output; half of it in a batch.
+    const usd = (10 * 3 + 1000 * 0.3 + 100 * 6 + 7 * 15) / 2e6;
+    assert.ok(Math.abs(Number(one?.cost_usd) - usd) < 1e-9, `${one?.cost_usd} is not ${usd}`);
     const { rows } = await db.query(
       `SELECT count(*)::int AS n FROM mcp_traces t WHERE t::text LIKE '%SECRET%' AND conversation_id LIKE 'session-of-%'`,
     );

@@ -206,6 +206,13 @@ test('a count that no table names is taken by its words, and what only looks lik
       'gen_ai.usage.cached_audio_tokens',
       'gen_ai.usage.cache_hit_rate',
       'gen_ai.request.thinking.budget_tokens',
+      'gen_ai.usage.cached_at',
+      'gen_ai.usage.cache_hits',
+      'gen_ai.usage.max_reasoning_tokens',
+      'gen_ai.usage.nonCachedTokens',
+      'gen_ai.usage.cached_output_tokens',
+      'gen_ai.usage.reasoning_steps',
+      'gen_ai.usage.reasoning_tokens_per_second',
       'http.cache.read.bytes',
     ].map((other) => [other, [undefined, undefined, undefined]] as const),
   ] as const)

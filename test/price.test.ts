@@ -5,6 +5,7 @@ import {
   type PriceInput,
   type PriceOverride,
   priceUsage,
+  readUsageObject,
   resolvePriceOverrides,
   type TokenUsage,
 } from '../src/signals/index.ts';
@@ -364,6 +365,7 @@ test('modes and places cost their published part, and what is not published has 
       ...more,
     });
   const eu = { providerApiUrl: 'https://eu.api.openai.com' };
+  const vertex = { providerApiUrl: 'https://us-east5-aiplatform.googleapis.com' };
   for (const [price, right] of [
     [priced('claude-opus-4-6', 'anthropic', { modes: ['geo us'] }), 5.5],
     [priced('claude-opus-4-6', 'anthropic', { modes: ['geo us'] }, { serviceTier: 'batch' }), 2.75],
@@ -388,6 +390,11 @@ test('modes and places cost their published part, and what is not published has 
     [priced('gpt-4o-2024-08-06', 'openai', {}, eu), 2.5],
     [priced('gpt-5.5-2026-04-23', 'openai', {}, eu), 5.5],
     [priced('gpt-5.5', 'openai', {}, eu), 'region eu'],
+    // As Vertex AI is asked, and as it answers.
+    [priced('claude-sonnet-4@20250514', 'gcp.vertex_ai', {}, vertex), 3],
+    [priced('claude-sonnet-4-20250514', 'gcp.vertex_ai', {}, vertex), 3],
+    [priced('claude-opus-4-1-20250805', 'gcp.vertex_ai', {}, vertex), 15],
+    [priced('claude-haiku-4-5-20251001', 'gcp.vertex_ai', {}, vertex), 1.1],
     [
       priced('anthropic.claude-3-5-haiku-20241022-v1:0', 'aws.bedrock', { modes: ['latency optimized'] }),
       'latency optimized',
@@ -402,4 +409,14 @@ test('more models than the cache holds are priced all the same', () => {
   for (let i = 0; i < 2500; i += 1)
     assert.equal(cost({ model: `none-${i}`, provider: 'openai', usage: { inputTokens: 1 } }), undefined);
   near(cost({ model: 'gpt-4o', provider: 'openai', usage: { inputTokens: 1_000_000 } }), 2.5);
+});
+
+test('a member that is no count of tokens adds nothing to the input, and a lifetime is read in any case', () => {
+  const counts = { prompt_tokens: 100, completion_tokens: 10 };
+  const read = readUsageObject({ ...counts, cached_at: 1_700_000_000, cache_hits: 1, cached: true });
+  assert.deepEqual([read?.inputTokens, read?.cacheReadTokens], [100, undefined]);
+  const written = { ephemeral5mInputTokens: 10, ephemeral1hInputTokens: 20 };
+  const camel = { inputTokens: 5, outputTokens: 1, cacheCreationInputTokens: 30, cacheCreation: written };
+  const usage = readUsageObject(camel);
+  assert.deepEqual([usage?.cacheWriteTokens, usage?.cacheWrite1hTokens], [30, 20]);
 });

@@ -6,11 +6,14 @@
  * `codex-rs/protocol` (openai/codex).
  */
 import { isObject, type JsonObject } from '../json/index.ts';
+import { readUsageObject, writeUsageUnits } from '../signals/index.ts';
 
 /** Tool calls whose names are kept in mind until their results come. */
 const MAX_OPEN_CALLS = 10_000;
 /** Requests of which further lines may come. */
 const MAX_OPEN_REQUESTS = 64;
+
+const MAX_KNOWN_IDS = 1_000_000;
 
 /** One event in the words of its agent. */
 export interface TranscriptEvent {
@@ -43,15 +46,30 @@ class OpenCalls {
   }
 }
 
+/** Ids in the transcripts read so far. A session that is forked or resumed may begin with a copy of another. */
+export class KnownIds {
+  readonly #readers = new Map<string, TranscriptReader>();
+
+  /** Whether no other transcript had the id before. */
+  isNew(id: string, reader: TranscriptReader): boolean {
+    const known = this.#readers.get(id);
+    if (known !== undefined) return known === reader;
+    if (this.#readers.size < MAX_KNOWN_IDS) this.#readers.set(id, reader);
+    return true;
+  }
+}
+
 export class ClaudeReader implements TranscriptReader {
   readonly #withText: boolean;
+  readonly #ids: KnownIds;
   readonly #calls = new OpenCalls();
   #prompt: string | undefined;
   /** Requests by id: each line of one has its usage so far. */
   readonly #requests = new Map<string, TranscriptEvent>();
 
-  constructor(withText: boolean) {
+  constructor(withText: boolean, ids: KnownIds) {
     this.#withText = withText;
+    this.#ids = ids;
   }
 
   read(line: JsonObject, atMs: number): readonly TranscriptEvent[] {
@@ -77,8 +95,10 @@ export class ClaudeReader implements TranscriptReader {
     message: JsonObject,
     blocks: readonly JsonObject[],
     atMs: number,
-  ): TranscriptEvent[] {
-    this.#prompt = textIn(line, 'promptId') ?? textIn(line, 'uuid');
+  ): readonly TranscriptEvent[] {
+    const uuid = textIn(line, 'uuid');
+    this.#prompt = textIn(line, 'promptId') ?? uuid;
+    if (uuid !== undefined && !this.#ids.isNew(uuid, this)) return this.end();
     const prompt =
       textIn(message, 'content') ?? blocks.map((block) => textIn(block, 'text') ?? '').join('\n');
     const attributes = { ...this.#common(line), ...(this.#withText ? { prompt } : {}) };
@@ -88,13 +108,16 @@ export class ClaudeReader implements TranscriptReader {
   #answer(line: JsonObject, message: JsonObject, blocks: readonly JsonObject[], atMs: number) {
     for (const block of blocks) {
       const [id, name] = [textIn(block, 'id'), textIn(block, 'name')];
-      if (block.type === 'tool_use' && id !== undefined && name !== undefined)
-        this.#calls.begin(id, name, atMs);
+      if (block.type !== 'tool_use' || id === undefined || name === undefined) continue;
+      if (this.#ids.isNew(id, this)) this.#calls.begin(id, name, atMs);
     }
     const { usage } = message;
     const id = textIn(line, 'requestId') ?? textIn(message, 'id');
     // Messages that Claude Code writes itself, such as an error, have a model of this name.
     if (!isObject(usage) || id === undefined || message.model === '<synthetic>') return [];
+    if (!this.#ids.isNew(id, this)) return [];
+    const read = readUsageObject(usage);
+    const { cacheReadTokens: cached = 0, cacheWriteTokens: written = 0, inputTokens } = read ?? {};
     const before = this.#requests.size < MAX_OPEN_REQUESTS || this.#requests.has(id) ? [] : this.end();
     this.#requests.set(id, {
       name: 'claude_code.api_request',
@@ -103,10 +126,12 @@ export class ClaudeReader implements TranscriptReader {
         ...this.#common(line),
         request_id: id,
         model: textIn(message, 'model'),
-        input_tokens: countIn(usage, 'input_tokens'),
-        output_tokens: countIn(usage, 'output_tokens'),
-        cache_read_tokens: countIn(usage, 'cache_read_input_tokens'),
-        cache_creation_tokens: countIn(usage, 'cache_creation_input_tokens'),
+        input_tokens: inputTokens === undefined ? undefined : inputTokens - cached - written,
+        output_tokens: read?.outputTokens,
+        cache_read_tokens: read?.cacheReadTokens,
+        cache_creation_tokens: read?.cacheWriteTokens,
+        // Which cache, which searches, how it was served.
+        usage_units: read && writeUsageUnits(read),
         cost_usd: countIn(line, 'costUSD'),
       },
     });
@@ -134,13 +159,17 @@ export class ClaudeReader implements TranscriptReader {
 
 export class CodexReader implements TranscriptReader {
   readonly #withText: boolean;
+  readonly #ids: KnownIds;
+  /** The session whose counts the totals go on. */
+  #origin: string | undefined;
   readonly #calls = new OpenCalls();
   #session: string | undefined;
   #model: string | undefined;
   #total = '';
 
-  constructor(withText: boolean) {
+  constructor(withText: boolean, ids: KnownIds) {
     this.#withText = withText;
+    this.#ids = ids;
   }
 
   read({ type, payload }: JsonObject, atMs: number): readonly TranscriptEvent[] {
@@ -149,6 +178,7 @@ export class CodexReader implements TranscriptReader {
       { name, atMs, attributes: { 'conversation.id': this.#session, ...attributes } },
     ];
     if (type === 'session_meta') {
+      this.#origin = textIn(payload, 'id');
       if (this.#session !== undefined) return [];
       this.#session = textIn(payload, 'id');
       return event('codex.conversation_starts');
@@ -162,7 +192,8 @@ export class CodexReader implements TranscriptReader {
         return this.#usage(payload.info).flatMap((usage) => event('codex.sse_event', usage));
       case 'function_call':
       case 'custom_tool_call':
-        if (id !== undefined) this.#calls.begin(id, textIn(payload, 'name') ?? 'unknown', atMs);
+        if (id !== undefined && this.#ids.isNew(id, this))
+          this.#calls.begin(id, textIn(payload, 'name') ?? 'unknown', atMs);
         return [];
       case 'function_call_output':
       case 'custom_tool_call_output': {
@@ -188,6 +219,8 @@ export class CodexReader implements TranscriptReader {
     const total = JSON.stringify(info.total_token_usage ?? '');
     if (total === this.#total) return [];
     this.#total = total;
+    // A fork begins with the totals of the session that it goes on from.
+    if (total !== '""' && !this.#ids.isNew(`${this.#origin} ${total}`, this)) return [];
     const last = info.last_token_usage;
     return [
       {

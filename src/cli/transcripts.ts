@@ -3,7 +3,7 @@
  * an agent has sent too keeps its rows where the ids are the same; reading a transcript again changes nothing.
  */
 import { createReadStream } from 'node:fs';
-import { opendir, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { errorMessage, readLines, semconv } from '../base/index.ts';
@@ -11,6 +11,7 @@ import { isObject, type JsonObject } from '../json/index.ts';
 import {
   ClaudeReader,
   CodexReader,
+  KnownIds,
   type TranscriptEvent,
   type TranscriptReader,
   textIn,
@@ -19,6 +20,8 @@ import {
 const MAX_FILES = 20_000;
 const MAX_FILE_BYTES = 512 * 1024 * 1024;
 const MAX_DEPTH = 6;
+/** Longer lines, such as those with large images, are not parsed: others wait for that. */
+const MAX_LINE = 8 * 1024 * 1024;
 /** Events of one request. */
 const BATCH = 500;
 const ATTEMPTS = 5;
@@ -27,7 +30,7 @@ const RETRY_MS = 1000;
 interface Agent {
   readonly name: string;
   readonly folder: (env: Environment) => string;
-  readonly reader: (withText: boolean) => TranscriptReader;
+  readonly reader: (withText: boolean, ids: KnownIds) => TranscriptReader;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -38,12 +41,12 @@ const AGENTS: readonly Agent[] = [
   {
     name: 'claude-code',
     folder: (env) => join(env.CLAUDE_CONFIG_DIR || join(toHome(env), '.claude'), 'projects'),
-    reader: (withText) => new ClaudeReader(withText),
+    reader: (withText, ids) => new ClaudeReader(withText, ids),
   },
   {
     name: 'codex',
     folder: (env) => join(env.CODEX_HOME || join(toHome(env), '.codex'), 'sessions'),
-    reader: (withText) => new CodexReader(withText),
+    reader: (withText, ids) => new CodexReader(withText, ids),
   },
 ];
 
@@ -69,11 +72,12 @@ export async function importTranscripts(options: {
   const agents: { name: string; files: number; events: number }[] = [];
   for (const agent of AGENTS) {
     const counted = { name: agent.name, files: 0, events: 0 };
-    for await (const file of filesIn(agent.folder(options.env), options.sinceMs)) {
-      if (options.signal.aborted || counted.files >= MAX_FILES) break;
+    const ids = new KnownIds();
+    for (const path of await listFiles(agent.folder(options.env), options.sinceMs)) {
+      if (options.signal.aborted) break;
       counted.files += 1;
       try {
-        counted.events += await importFile(agent, file, options);
+        counted.events += await importFile(agent.name, agent.reader(options.withText, ids), path, options);
       } catch (error) {
         problems.add(`${agent.name}: ${errorMessage(error)}`);
       }
@@ -83,33 +87,44 @@ export async function importTranscripts(options: {
   return { agents, problems: [...problems].slice(0, 5) };
 }
 
-async function* filesIn(folder: string, sinceMs: number, depth = 0): AsyncGenerator<string> {
-  const entries = await opendir(folder).catch(() => undefined);
-  if (entries === undefined) return;
-  for await (const entry of entries) {
+/** The oldest first: of what a session has copied from another, the other's is kept. */
+async function listFiles(folder: string, sinceMs: number): Promise<readonly string[]> {
+  const files: { readonly path: string; readonly bornMs: number }[] = [];
+  for await (const path of filesIn(folder)) {
+    // It may be gone by now.
+    const found = await stat(path).catch(() => undefined);
+    if (found === undefined || found.mtimeMs < sinceMs || found.size > MAX_FILE_BYTES) continue;
+    files.push({ path, bornMs: found.birthtimeMs });
+    if (files.length >= MAX_FILES) break;
+  }
+  files.sort((a, b) => a.bornMs - b.bornMs || (a.path < b.path ? -1 : 1));
+  return files.map(({ path }) => path);
+}
+
+async function* filesIn(folder: string, depth = 0): AsyncGenerator<string> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  for (const entry of entries) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory() && depth < MAX_DEPTH) yield* filesIn(path, sinceMs, depth + 1);
-    if (!entry.isFile() || !entry.name.endsWith('.jsonl')) continue;
-    const { mtimeMs, size } = await stat(path);
-    if (mtimeMs >= sinceMs && size <= MAX_FILE_BYTES) yield path;
+    if (entry.isDirectory() && depth < MAX_DEPTH) yield* filesIn(path, depth + 1);
+    if (entry.isFile() && entry.name.endsWith('.jsonl')) yield path;
   }
 }
 
 async function importFile(
-  agent: Agent,
+  agent: string,
+  reader: TranscriptReader,
   file: string,
-  { httpUrl, sinceMs, withText, signal }: Parameters<typeof importTranscripts>[0],
+  { httpUrl, sinceMs, signal }: Parameters<typeof importTranscripts>[0],
 ): Promise<number> {
-  const reader = agent.reader(withText);
   let batch: TranscriptEvent[] = [];
   let sent = 0;
   const send = async () => {
-    if (batch.length > 0) await post(`${httpUrl}/v1/logs`, toRequest(agent.name, batch), signal);
+    if (batch.length > 0) await post(`${httpUrl}/v1/logs`, toRequest(agent, batch), signal);
     sent += batch.length;
     batch = [];
   };
   for await (const line of readLines(createReadStream(file, { signal }))) {
-    const parsed = typeof line === 'string' ? parseLine(line) : undefined;
+    const parsed = typeof line === 'string' && line.length <= MAX_LINE ? parseLine(line) : undefined;
     const atMs = Date.parse(textIn(parsed, 'timestamp') ?? '');
     if (parsed === undefined || Number.isNaN(atMs)) continue;
     batch.push(...reader.read(parsed, atMs).filter((event) => event.atMs >= sinceMs));

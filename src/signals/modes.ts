@@ -195,7 +195,10 @@ function regionFactor({ provider, model }: Charged): number | undefined {
     return released < '2026-03-05' ? 1 : 1.1;
   }
   const name = model.slice(model.lastIndexOf('/') + 1);
-  if (/^gemini-(?:1\.|2\.)/.test(name) || /^claude-(?:3|(?:opus|sonnet)-4(?:-1)?(?:@|$))/.test(name))
+  if (
+    /^gemini-(?:1\.|2\.)/.test(name) ||
+    /^claude-(?:3|(?:opus|sonnet)-4(?:-[01])?(?:[@-]20\d{6})?$)/.test(name)
+  )
     return 1;
   return name.startsWith('claude-') ? 1.1 : undefined;
 }

@@ -79,35 +79,67 @@ export function toRoot(attribute: string | undefined): UsageNode {
   return (attribute === undefined ? undefined : ROOTS.get(attribute)) ?? ROOT;
 }
 
-const BY_WORDS: { readonly [U in 'cacheReadTokens' | 'cacheWriteTokens' | 'reasoningTokens']: UsagePlace } = {
-  cacheReadTokens: { unit: 'cacheReadTokens', rank: Number.MAX_SAFE_INTEGER, dialects: [] },
-  cacheWriteTokens: { unit: 'cacheWriteTokens', rank: Number.MAX_SAFE_INTEGER, dialects: [] },
-  reasoningTokens: { unit: 'reasoningTokens', rank: Number.MAX_SAFE_INTEGER, dialects: [] },
-};
+const WORDED = [
+  'cacheReadTokens',
+  'cacheWriteTokens',
+  'cacheWrite5mTokens',
+  'cacheWrite1hTokens',
+  'reasoningTokens',
+] as const satisfies readonly UsageUnit[];
+
+const BY_WORDS = Object.fromEntries(
+  WORDED.map((unit) => [unit, { unit, rank: Number.MAX_SAFE_INTEGER, dialects: [] }]),
+) as unknown as { readonly [U in (typeof WORDED)[number]]: UsagePlace };
 
 /**
  * What a count stands for by the words of its name: `cached_tokens`, `cacheReadTokens`, `cache.write.tokens`. A name that
- * also says what it counts apart, such as audio, or that it is an amount or a share, stands for nothing.
+ * also says what it counts apart, such as audio, or that it is an amount, a share, a limit or a time, stands for nothing;
+ * nor does one that says no tokens and has any other word, such as `cached_at`.
  */
 export function placeByWords(name: string): UsagePlace | undefined {
   if (!/cach|reason|think|thought/i.test(name)) return undefined;
   const words = name
     .slice(0, MAX_NAME)
     .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
+    .replaceAll(/([a-zA-Z])(\d)/g, '$1_$2')
     .toLowerCase()
     .split(/[^a-z\d]+/);
   const has = (...any: readonly string[]) => words.some((word) => any.includes(word));
-  if (has(...OTHER_WORDS)) return undefined;
-  if (words.some((word) => word.startsWith('cach'))) {
-    if (has('write', 'writes', 'written', 'creation', 'create', 'created')) return BY_WORDS.cacheWriteTokens;
-    return has('read', 'reads', 'hit', 'hits', 'cached') ? BY_WORDS.cacheReadTokens : undefined;
+  if (words.some((word) => OTHER_WORDS.has(word))) return undefined;
+  const own = words.slice(words.lastIndexOf('usage') + 1);
+  if (!has('token', 'tokens') && !own.every((word) => PLAIN_WORDS.has(word))) return undefined;
+  if (!words.some((word) => word.startsWith('cach'))) {
+    return !has('5m', '1h', 'ephemeral') && has('reasoning', 'thinking', 'thought', 'thoughts')
+      ? BY_WORDS.reasoningTokens
+      : undefined;
   }
-  return has('reasoning', 'thinking', 'thought', 'thoughts') ? BY_WORDS.reasoningTokens : undefined;
+  // What is cached is input.
+  if (has('output', 'completion')) return undefined;
+  if (has('write', 'writes', 'written', 'creation', 'create', 'created')) {
+    if (has('5m', '1h')) return has('1h') ? BY_WORDS.cacheWrite1hTokens : BY_WORDS.cacheWrite5mTokens;
+    return has('ephemeral') ? undefined : BY_WORDS.cacheWriteTokens;
+  }
+  return !has('5m', '1h', 'ephemeral') && has('read', 'reads', 'hit', 'hits', 'cached')
+    ? BY_WORDS.cacheReadTokens
+    : undefined;
 }
 
 const MAX_NAME = 128;
 
-const OTHER_WORDS: readonly string[] = (
-  'audio image video text 5m 1h ephemeral miss misses cost costs price usd discount savings saved rate ratio percent ' +
-  'time ms seconds ttl key level effort budget content summary id count_type requests messages blocks'
-).split(' ');
+const OTHER_WORDS: ReadonlySet<string> = new Set(
+  (
+    'audio image video text miss misses cost costs price usd discount savings saved rate ratio share fraction percent ' +
+    'percentage pct per avg average mean median multiplier factor time ms seconds duration latency at since until expires ' +
+    'ttl key level effort budget max maximum min minimum limit limits cap quota threshold remaining available enabled ' +
+    'supported non not no without excluding except uncached content summary id count_type requests messages blocks calls ' +
+    'chars characters bytes steps'
+  ).split(' '),
+);
+
+/** Of names that count tokens without saying so. */
+const PLAIN_WORDS: ReadonlySet<string> = new Set(
+  (
+    'cache cached read write creation reasoning thinking thoughts input prompt output completion in out detail details ' +
+    'total 5m 1h ephemeral'
+  ).split(' '),
+);

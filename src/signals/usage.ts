@@ -63,9 +63,12 @@ export class UsageReader {
     for (const name of Object.keys(value).slice(0, MAX_MEMBERS)) {
       if (node?.members.has(name) === true) continue;
       const member = value[name];
+      if (isObject(member)) {
+        if (path === '') this.#takeOthers(member, undefined, `${name}.`);
+        continue;
+      }
       const known = placeByWords(`${path}${name}`);
       if (known !== undefined) this.take(known, member);
-      else if (path === '' && isObject(member)) this.#takeOthers(member, undefined, `${name}.`);
     }
   }
 

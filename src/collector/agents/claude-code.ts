@@ -5,6 +5,7 @@
  */
 import { semconv } from '../../base/index.ts';
 import { answerContent, promptContent } from '../../interaction/index.ts';
+import { readUsageUnits } from '../../signals/index.ts';
 import {
   type AgentCall,
   type AgentDialect,
@@ -93,6 +94,8 @@ function modelRequest(told: AgentAttributes): AgentSpan {
       outputTokens: told.count('output_tokens'),
       cacheReadTokens,
       cacheWriteTokens,
+      // Of transcripts: see ClaudeReader.
+      ...readUsageUnits(told.object('usage_units')),
       costUsd: told.number('cost_usd') ?? (micros === undefined ? undefined : micros / 1e6),
       responseId: told.text('request_id'),
     }),
