@@ -113,12 +113,22 @@ test('commands, files, fetches and MCP tools are decided by the rules, the stric
     ['Bash', { command: 'ls > out/passwd' }, 'deny'],
     ['Bash', { command: 'ls > dangling' }, 'ask'],
     ['Bash', { command: 'cd / && ls > in/list' }, 'ask'],
+    ['Bash', { command: 'ls > out/../passwd' }, 'ask'],
+    ['Bash', { command: 'ls > in/../list' }, 'allow'],
+    ['Bash', { command: 'ls > /proc/self/cwd/list' }, 'ask'],
+    ['Bash', { command: 'ls > list', workdir: '/' }, 'deny'],
     ['Bash', {}, 'ask'],
     ['Read', { file_path: join(work, 'in/new/file') }, 'allow'],
     ['Read', { file_path: join(work, '../secret') }, 'deny'],
+    ['Read', { file_path: '~/.ssh/id_rsa' }, 'ask'],
+    ['Read', { file_path: ' /etc/passwd' }, 'ask'],
+    ['Read', { file_path: '%2e%2e/secret' }, 'ask'],
     ['Write', { file_path: join(work, 'out/passwd') }, 'deny'],
     ['Edit', {}, 'ask'],
     ['apply_patch', { command: '*** Begin Patch\n*** Update File: in/a\n*** Add File: /etc/b\n' }, 'deny'],
+    ['apply_patch', { command: '*** Add File: in/a\n+x\n *** Add File: /etc/b\n+y' }, 'deny'],
+    ['apply_patch', { command: '*** Add File: in/a\n*** Add File: /etc/b\r\n' }, 'deny'],
+    ['apply_patch', { command: '*** Add File: in/a\n'.repeat(201) }, 'ask'],
     ['WebFetch', { url: 'https://example.com/a' }, 'allow'],
     ['WebFetch', { url: 'https://example.com@evil.test/' }, 'deny'],
     ['mcp__docs__search', { q: 'a' }, 'allow'],
@@ -202,6 +212,7 @@ test('a hook that enforces fails closed, one that observes is not in the way', a
   const missing = ['--enforce', '--policy', join(work, 'missing.json')];
   assert.equal((await hook('claude-code', event, missing)).code, 2);
   assert.equal((await hook('nobody', event)).code, 2);
+  assert.equal((await hook('claude-code', event, ['--enforce=true'])).code, 2);
 });
 
 test('settings are edited beside what they hold, and restored byte by byte', async () => {

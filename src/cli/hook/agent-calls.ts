@@ -1,6 +1,6 @@
 /** The calls that a policy decides about, of one use of a tool by an agent. */
 import { lstatSync, realpathSync } from 'node:fs';
-import { dirname, join, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import type { JsonObject } from '../../json/index.ts';
 import { type CommandAction, readCommand, type ToolDefinition } from '../../policy/index.ts';
 import type { AgentTool } from './clients.ts';
@@ -23,15 +23,22 @@ const TOOLS: Readonly<Record<string, Readonly<Record<string, JsonObject>>>> = {
   web: { fetch: { url: TEXT }, connect: { address: TEXT } },
 };
 
+/** Files of one use of a tool. */
+const MAX_PATHS = 200;
+
 /** What a use of a tool does, as calls. */
 export function listCalls(tool: AgentTool, cwd: string): readonly ActionCall[] {
   switch (tool.kind) {
     case 'shell':
-      if (typeof tool.command !== 'string') return [own('shell', 'unreadable', { why: 'it is no text' })];
-      return readCommand(tool.command).map((action) => callOfAction(action, cwd));
+      return listCommandCalls(tool.command, tool.folder ?? '.', cwd);
     case 'read':
     case 'write':
-      return tool.paths.map((path) => callOfPath(tool.kind, path, cwd));
+      if (tool.paths.length > MAX_PATHS) return [unreadable(`it is about more than ${MAX_PATHS} files`)];
+      return tool.paths.map((path) =>
+        typeof path === 'string' && READ_OTHERWISE.test(path)
+          ? unreadable('agents differ about its path')
+          : callOfPath(tool.kind, path, cwd),
+      );
     case 'fetch':
       return [own('web', 'fetch', { url: typeof tool.url === 'string' ? tool.url : '' })];
     case 'mcp':
@@ -39,6 +46,18 @@ export function listCalls(tool: AgentTool, cwd: string): readonly ActionCall[] {
     default:
       return [foreign('agent', tool.tool, tool.args)];
   }
+}
+
+/** Agents expand a tilde, trim white space, or decode a URL, each in its own way. */
+const READ_OTHERWISE = /^[~\s]|\s$|^file:|%[\da-f]{2}/i;
+
+function listCommandCalls(command: unknown, folder: unknown, cwd: string): readonly ActionCall[] {
+  if (typeof command !== 'string' || typeof folder !== 'string') return [unreadable('it is no text')];
+  return readCommand(command).map((action) => callOfAction(action, resolve(cwd, folder)));
+}
+
+function unreadable(why: string): ActionCall {
+  return own('shell', 'unreadable', { why });
 }
 
 function callOfAction(action: CommandAction, cwd: string): ActionCall {
@@ -59,19 +78,33 @@ function callOfAction(action: CommandAction, cwd: string): ActionCall {
     case 'connect':
       return own('web', 'connect', { address: action.address });
     default:
-      return own('shell', 'unreadable', { why: action.why });
+      return unreadable(action.why);
   }
 }
 
 function callOfPath(tool: 'read' | 'write', path: unknown, cwd: string): ActionCall {
-  const real = typeof path === 'string' && path !== '' ? realPath(resolve(cwd, path)) : undefined;
+  const real = typeof path === 'string' && path !== '' ? realPath(cwd, path) : undefined;
   return real === undefined
-    ? own('shell', 'unreadable', { why: `the file it would ${tool} is not known` })
+    ? unreadable(`the file it would ${tool} is not known`)
     : own('files', tool, { path: real });
 }
 
-/** Links followed, also where the file itself is not there yet. Undefined for what cannot be followed. */
-function realPath(path: string): string | undefined {
+/** Files of the process that opens them: they are others in the hook. */
+const OF_PROCESS = /^\/(?:dev\/fd|proc\/(?:self|thread-self|\d+))(?:\/|$)/;
+
+/** The path with its links followed. Undefined for what cannot be followed, or leads to two files. */
+function realPath(cwd: string, path: string): string | undefined {
+  const whole = resolve(cwd, path);
+  if (OF_PROCESS.test(whole)) return undefined;
+  const real = followLinks(whole);
+  if (!path.split(sep).includes('..')) return real;
+  // After a link `..` is another folder for the system than in the text.
+  const asOpened = followLinks(isAbsolute(path) ? path : `${resolve(cwd)}${sep}${path}`);
+  return asOpened === real ? real : undefined;
+}
+
+/** Also where the file itself is not there yet. */
+function followLinks(path: string): string | undefined {
   const missing: string[] = [];
   for (let at = path; ; at = dirname(at)) {
     try {
@@ -80,7 +113,7 @@ function realPath(path: string): string | undefined {
       // A link that leads nowhere would be written through; a loop has no end.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || isLink(at)) return undefined;
     }
-    missing.push(at.slice(at.lastIndexOf(sep) + 1));
+    missing.push(basename(at));
   }
 }
 

@@ -3,7 +3,8 @@ import { isObject, type JsonObject, readObject } from '../../json/index.ts';
 
 /** What a tool of an agent does. */
 export type AgentTool =
-  | { readonly kind: 'shell'; readonly command: unknown }
+  /** `folder` is where it runs, from the agent's own. */
+  | { readonly kind: 'shell'; readonly command: unknown; readonly folder?: unknown }
   | { readonly kind: 'read' | 'write'; readonly paths: readonly unknown[] }
   | { readonly kind: 'fetch'; readonly url: unknown }
   | { readonly kind: 'mcp'; readonly server: string; readonly tool: string; readonly args: JsonObject }
@@ -134,7 +135,10 @@ function geminiTool({ tool_name: name, tool_input: input, mcp_context: mcp }: Js
 function ownTool(tools: Readonly<Record<string, Kind>>, tool: string, args: JsonObject): AgentTool {
   const kind = Object.hasOwn(tools, tool) ? tools[tool] : undefined;
   const { command, file_path, notebook_path, absolute_path, path, url } = args;
-  if (kind === 'shell') return { kind, command };
+  if (kind === 'shell') {
+    const { workdir, directory, dir_path, cwd } = args;
+    return { kind, command, folder: workdir ?? directory ?? dir_path ?? cwd };
+  }
   if (kind === 'fetch') return { kind, url };
   if (kind === 'patch') return { kind: 'write', paths: patchedPaths(command ?? args.input ?? args.patch) };
   if (kind === 'read' || kind === 'write') {
@@ -144,12 +148,13 @@ function ownTool(tools: Readonly<Record<string, Kind>>, tool: string, args: Json
   return { kind: 'other', tool, args };
 }
 
+/** Markers of files in a patch of Codex, which takes them with white space around. */
+const PATCHED = /^(?![+-]).*?\*\*\*\s*(?:Add File|Update File|Delete File|Move to): ?(.*)$/is;
+
 /** The files that a patch of Codex names. */
 function patchedPaths(patch: unknown): readonly unknown[] {
   const lines = typeof patch === 'string' ? patch.split('\n') : [];
-  const paths = lines.flatMap(
-    (line) => /^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$/.exec(line)?.[1] ?? [],
-  );
+  const paths = lines.flatMap((line) => PATCHED.exec(line)?.[1]?.trimEnd() ?? []);
   return paths.length === 0 ? [undefined] : paths;
 }
 

@@ -67,7 +67,7 @@ export const hookCommand: Command = {
 
 async function runHook(args: readonly string[], io: CommandIo): Promise<number> {
   // Whatever goes wrong, a hook that enforces stops the tool, and one that does not is not in its way.
-  const isEnforced = args.includes('--enforce');
+  const isEnforced = args.some((arg) => arg.startsWith('--enforce'));
   try {
     const { values, positionals } = readFlags(args, { ...POLICY_FLAGS, enforce: { type: 'boolean' } }, true);
     const client = toClient(positionals);

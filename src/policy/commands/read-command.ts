@@ -7,7 +7,7 @@ import { posix } from 'node:path';
 import { parse } from 'unbash';
 import { isObject, type JsonObject, readList, readObject } from '../../json/index.ts';
 import { type CommandAction, type CommandWord, unreadableAction } from './actions.ts';
-import { innerCommand, shellCode } from './runners.ts';
+import { assignedName, innerCommand, shellCode } from './runners.ts';
 import { commandWord } from './words.ts';
 
 const MAX_CHARS = 16_384;
@@ -16,6 +16,8 @@ const MAX_OPENERS = 64;
 /** Code in code: `bash -c "bash -c ..."`. */
 const MAX_CODE_DEPTH = 4;
 const MAX_ACTIONS = 200;
+/** Programs that run programs: `env nice env ...`. */
+const MAX_RUNNERS = 16;
 
 /** What a command does. Never empty: a command that does nothing is unreadable. */
 export function readCommand(command: string): readonly CommandAction[] {
@@ -38,6 +40,7 @@ class Reader {
   readonly #actions: CommandAction[] = [];
   /** Whether the working directory may change, so that relative paths say nothing. */
   #moves = false;
+  #runners = 0;
 
   constructor(depth: number) {
     this.#depth = depth;
@@ -85,12 +88,12 @@ class Reader {
         this.#readRedirect(node);
         return;
       case 'Assignment':
-        this.#actions.push({ kind: 'set', name: String(node.name) });
+        this.#addSet(String(node.name));
         if (node.index !== undefined) this.#actions.push(unreadableAction('it computes an index'));
         return;
       case 'For':
       case 'Select':
-        this.#actions.push({ kind: 'set', name: String(readObject(node.name).text) });
+        this.#addSet(String(readObject(node.name).text));
         return;
       case 'ParameterExpansion':
         this.#readExpansion(node);
@@ -112,10 +115,7 @@ class Reader {
         return;
       case 'FileDescriptorVariable':
       case 'Coproc':
-        this.#actions.push({
-          kind: 'set',
-          name: String(readObject(node.name).text ?? node.name ?? 'COPROC'),
-        });
+        this.#addSet(String(readObject(node.name).text ?? node.name ?? 'COPROC'));
         return;
       case 'ExtendedGlob':
         // In zsh the same text may be a pattern that runs code.
@@ -135,8 +135,7 @@ class Reader {
       type === 'Unknown'
     )
       this.#actions.push(unreadableAction('it expands a variable in a way that may run its value'));
-    if (type === 'Default' && (operator === '=' || operator === ':='))
-      this.#actions.push({ kind: 'set', name: String(parameter) });
+    if (type === 'Default' && (operator === '=' || operator === ':=')) this.#addSet(String(parameter));
   }
 
   /** `-eq` and the like compute their sides, `-v` an index. */
@@ -184,12 +183,30 @@ class Reader {
     const isKnown = !adds && rest.every(({ value }) => value !== undefined);
     const shown = rest.map(({ value, text }) => value ?? text);
     this.#actions.push({ kind: isKnown ? 'run' : 'run_expanded', program, words: shown });
-    if (MOVES.includes(program)) this.#moves = true;
+    if (MOVES.includes(program) || shown.some((word) => /^-(?:exec|ok)dir$/.test(word))) this.#moves = true;
+    this.#readNames(program, rest);
     if (ASSIGNS.includes(program) && shown.some((word) => /\[.*[$`]/s.test(word)))
       this.#actions.push(unreadableAction('it computes an index'));
     if (program === 'printf' && shown[0]?.startsWith('-v') === true)
-      this.#actions.push({ kind: 'set', name: shown[0].slice(2) || (shown[1] ?? '') });
+      this.#addSet(shown[0].slice(2) || (shown[1] ?? ''));
     this.#readInner(program, rest, adds, node);
+  }
+
+  /** The variables that a builtin sets by its words: `export "A=1"`, `read A`. */
+  #readNames(program: string, words: readonly CommandWord[]): void {
+    const declares = DECLARES.includes(program);
+    if (!declares && !READS.includes(program)) return;
+    for (const word of words) {
+      const name =
+        assignedName(word) ?? (declares ? undefined : /^[A-Za-z_]\w*$/.exec(word.value ?? '')?.[0]);
+      if (name !== undefined) this.#addSet(name);
+      else if (word.value === undefined) this.#actions.push(unreadableAction('it computes what it sets'));
+    }
+  }
+
+  #addSet(name: string): void {
+    if (!this.#actions.some((action) => action.kind === 'set' && action.name === name))
+      this.#actions.push({ kind: 'set', name });
   }
 
   #readInner(program: string, rest: readonly CommandWord[], adds: boolean, node: JsonObject): void {
@@ -200,15 +217,20 @@ class Reader {
       this.#actions.push(unreadableAction(`'${program}' runs code that is not in the command`));
     else if (code !== undefined) this.#readNested(code);
     const inner = innerCommand(program, rest);
-    if (inner === 'unknown') this.#actions.push(unreadableAction(`what '${program}' runs cannot be read`));
+    if (inner === 'unknown' || (this.#runners >= MAX_RUNNERS && inner !== undefined))
+      this.#actions.push(unreadableAction(`what '${program}' runs cannot be read`));
     else if (inner !== undefined) {
-      for (const assigned of inner.assigned) this.#actions.push({ kind: 'set', name: assigned });
+      for (const assigned of inner.assigned) this.#addSet(assigned);
+      this.#runners += 1;
       this.#readWords(inner.words, adds || inner.adds, {});
+      this.#runners -= 1;
     }
   }
 
   #readNested(code: string): void {
-    this.#actions.push(...new Reader(this.#depth + 1).readCode(code));
+    const nested = new Reader(this.#depth + 1);
+    this.#actions.push(...nested.readCode(code));
+    this.#moves ||= nested.#moves;
   }
 }
 
@@ -233,6 +255,10 @@ const ASSIGNS: readonly string[] = [
   'wait',
   'getopts',
 ];
+
+/** Builtins that set the variables in their words, and those that set the variables that they name. */
+const DECLARES: readonly string[] = ['declare', 'typeset', 'local', 'export', 'readonly'];
+const READS: readonly string[] = ['read', 'mapfile', 'readarray', 'getopts', 'unset'];
 
 /** Folders of the system's own programs: a name and its path in one of them are one program. */
 const SYSTEM = /^\/(?:usr\/(?:local\/)?)?s?bin\/([^/]+)$/;

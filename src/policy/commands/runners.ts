@@ -15,6 +15,8 @@ interface Runner {
   readonly assigns?: boolean;
   /** Whether more words than are written may come to the program. */
   readonly adds?: boolean;
+  /** The option whose value stands for text that is not in the command, in any word. */
+  readonly replaces?: string;
   /** What runs if no program is named; undefined: nothing. */
   readonly otherwise?: string;
 }
@@ -40,6 +42,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
     flags: '-0 -r -t -x -o --null --no-run-if-empty',
     valued: '-n -P -I -L -d -s -a -E',
     adds: true,
+    replaces: '-I',
     otherwise: 'echo',
   },
 };
@@ -61,6 +64,7 @@ export function innerCommand(
   if (runner === undefined) return undefined;
   const flags = (runner.flags ?? '').split(' ');
   const valued = (runner.valued ?? '').split(' ');
+  let replaced: string | undefined;
   let at = 0;
   for (; at < words.length; at += 1) {
     const word = words[at]?.value;
@@ -71,21 +75,37 @@ export function innerCommand(
     }
     if (!word.startsWith('-')) break;
     if (flags.includes(word)) continue;
+    const replaces = runner.replaces !== undefined && word.startsWith(runner.replaces);
+    if (replaces) replaced = word.slice(2) || words[at + 1]?.value;
     if (valued.includes(word)) at += 1;
     else if (!isAttached(word, valued)) return 'unknown';
   }
   const assigned: string[] = [];
-  while (runner.assigns === true && /^[A-Za-z_]\w*=/.test(words[at]?.text ?? '')) {
-    assigned.push((words[at]?.text ?? '').split('=', 1)[0] ?? '');
-    at += 1;
+  for (; runner.assigns === true; at += 1) {
+    const name = assignedName(words[at]);
+    if (name === undefined) break;
+    assigned.push(name);
   }
-  const inner = words.slice(at + (runner.operands ?? 0));
+  const inner = withoutText(words.slice(at + (runner.operands ?? 0)), replaced);
   const adds = runner.adds === true;
   if (inner.length > 0) return { words: inner, adds, assigned };
   const { otherwise } = runner;
   if (otherwise !== undefined)
     return { words: [{ text: otherwise, value: otherwise }], adds: true, assigned };
   return { words: [], adds, assigned };
+}
+
+/** The variable of a word that gives it a value, also in quotes. */
+export function assignedName(word: CommandWord | undefined): string | undefined {
+  return /^["']?([^\s"'=$`\\-][^\s"'=$`\\]*?)\+?=/.exec(word?.value ?? word?.text ?? '')?.[1];
+}
+
+/** Words in which something else will stand for a text. */
+function withoutText(words: readonly CommandWord[], replaced: string | undefined): readonly CommandWord[] {
+  if (replaced === undefined || replaced === '') return words;
+  return words.map((word) =>
+    word.value?.includes(replaced) === true ? { text: word.value, value: undefined } : word,
+  );
 }
 
 /** `-n5`, `-I{}`, `--signal=KILL`: an option with its value in one word. */
@@ -107,7 +127,9 @@ function findCommand(words: readonly CommandWord[]): InnerCommand | 'unknown' | 
   const end = rest.findIndex(
     ({ value }, index) => value === ';' || (value === '+' && rest[index - 1]?.value === '{}'),
   );
-  return end < 1 ? 'unknown' : { words: rest.slice(0, end), adds: true, assigned: [] };
+  const isHidden = [...words.slice(0, first), ...rest.slice(end)].some(({ value }) => value === undefined);
+  if (end < 1 || isHidden) return 'unknown';
+  return { words: withoutText(rest.slice(0, end), '{}'), adds: true, assigned: [] };
 }
 
 /** Shells that read what bash reads, as far as their grammar goes. */
