@@ -201,34 +201,22 @@ END
 $function$;
 DROP FUNCTION mcp_traces_says_call(text, jsonb);
 
--- A refresh counts only what is settled: an older transaction of the server may end between the two.
+-- A refresh counts only what is settled: an older transaction of the server may end between the two. Where settling is
+-- behind what was counted, it counts nothing, and goes on from where it was.
 DO $$
 DECLARE
   refresh regprocedure;
+  before text;
+  after text;
 BEGIN
   FOREACH refresh IN ARRAY ARRAY['mcp_traces_refresh_rollups()', 'mcp_runs_refresh()', 'mcp_tax_refresh()']::regprocedure[] LOOP
-    EXECUTE replace(replace(pg_get_functiondef(refresh), 'to_xid := txid_snapshot_xmin(txid_current_snapshot());',
-      'to_xid := least(txid_snapshot_xmin(txid_current_snapshot()), (SELECT next_xid FROM mcp_traces_settle_state));'),
-      'IF from_xid = to_xid THEN', 'IF to_xid <= from_xid THEN');
+    before := pg_get_functiondef(refresh);
+    after := replace(before, 'to_xid := txid_snapshot_xmin(txid_current_snapshot());',
+      'to_xid := greatest(from_xid, least(txid_snapshot_xmin(txid_current_snapshot()), (SELECT next_xid FROM mcp_traces_settle_state)));');
+    IF after = before THEN
+      RAISE EXCEPTION '% does not say up to where it counts', refresh;
+    END IF;
+    EXECUTE after;
   END LOOP;
 END
 $$;
-
--- Gives rows new costs: a list of {"trace_id", "span_id", "was", "cost_usd", "cost_source", "offered_tools_cost_usd"}. A row
--- whose source is no longer what it was, or that is counted elsewhere by now, stays. Returns the rows changed.
-CREATE FUNCTION mcp_traces_reprice(costs jsonb) RETURNS bigint
-LANGUAGE plpgsql AS $function$
-DECLARE
-  still jsonb;
-BEGIN
-  -- Those of mcp_traces_correct, in its order: nothing settles these rows meanwhile.
-  PERFORM pg_advisory_xact_lock(7882267396523914871);
-  PERFORM pg_advisory_xact_lock(7882267396523914874);
-  PERFORM pg_advisory_xact_lock(7882267396523914870);
-  SELECT coalesce(jsonb_agg(cost), '[]') INTO still
-  FROM jsonb_array_elements(costs) AS cost
-  JOIN mcp_traces AS t ON t.trace_id = (cost ->> 'trace_id')::uuid AND t.span_id = (cost ->> 'span_id')::uuid
-  WHERE t.counted_on IS NULL AND t.cost_source = cost ->> 'was';
-  RETURN mcp_traces_correct(still);
-END
-$function$;
