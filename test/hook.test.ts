@@ -1,6 +1,15 @@
 /** The hook of coding agents: what it answers each of them, what it records, and how their settings are edited. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { hookCommand } from '../src/cli/hook/index.ts';
@@ -261,4 +270,50 @@ test('settings are edited beside what they hold, and restored byte by byte', asy
     { code: 'INVALID_OPTION' },
   );
   assert.equal(readFileSync(comments, 'utf8'), '{ // mine\n}');
+});
+
+test('links and the hooks of others in the settings stay, and what cannot be edited safely is left alone', async () => {
+  const dir = tempDir();
+  const at = (name: string) => join(dir, name);
+  const run = (verb: string, name: string, ...flags: string[]) =>
+    runCommand(hookCommand, [verb, 'claude-code', '--settings', at(name), ...flags]);
+  const install = (name: string, ...flags: string[]) => run('install', name, '--policy', policy, ...flags);
+  const read = (name: string) => readFileSync(at(name), 'utf8');
+
+  writeFileSync(at('real'), '{"a":1}');
+  chmodSync(at('real'), 0o664);
+  symlinkSync(at('real'), at('link'));
+  await install('link');
+  assert.match(read('real'), / hook claude-code /);
+  assert.equal(statSync(at('real')).mode & 0o777, 0o664);
+  await run('uninstall', 'link');
+  assert.equal(read('real'), '{"a":1}');
+  assert.ok(lstatSync(at('link')).isSymbolicLink());
+
+  await install('shared');
+  const settings = JSON.parse(read('shared')) as {
+    hooks: Record<string, { hooks: object[] }[]>;
+  };
+  settings.hooks.PreToolUse?.[0]?.hooks.push({ type: 'command', command: 'mine' });
+  writeFileSync(at('shared'), JSON.stringify(settings));
+  await install('shared', '--enforce');
+  assert.match(read('shared'), /"mine"/);
+  await run('uninstall', 'shared');
+  assert.match(read('shared'), /"mine"/);
+  assert.doesNotMatch(read('shared'), / hook claude-code /);
+
+  const refused: Readonly<Record<string, Buffer>> = {
+    latin: Buffer.from('{"a":"\xff"}', 'latin1'),
+    mark: Buffer.from('\ufeff{}'),
+    shape: Buffer.from('{"hooks":{"PreToolUse":{}}}'),
+    readonly: Buffer.from('{}'),
+  };
+  for (const [name, content] of Object.entries(refused)) {
+    writeFileSync(at(name), content);
+    if (name === 'readonly') chmodSync(at(name), 0o444);
+    await assert.rejects(install(name), { code: 'INVALID_OPTION' }, name);
+    assert.deepEqual(readFileSync(at(name)), content);
+  }
+  symlinkSync(at('nowhere'), at('dangling'));
+  await assert.rejects(install('dangling'), { code: 'INVALID_OPTION' });
 });

@@ -15,7 +15,7 @@ import { findPolicyPath, POLICY_FLAGS } from '../policy-options/index.ts';
 import { printableLine } from '../terminal/index.ts';
 import { CLIENTS, type HookClient } from './clients.ts';
 import { decideEvent } from './decide-event.ts';
-import { installHooks, uninstallHooks, withHooks } from './settings-file.ts';
+import { findSettings, installHooks, uninstallHooks, withHooks } from './settings-file.ts';
 
 const NAMES = Object.keys(CLIENTS);
 
@@ -109,13 +109,13 @@ async function runInstall(args: readonly string[], io: CommandIo): Promise<numbe
   const client = toClient(positionals);
   const path = toSettings(client, values.settings);
   const policy = resolve(findPolicyPath(values, io.env));
-  const text = withHooks(path, client, toCommand(positionals[0] ?? '', policy, values.enforce === true));
+  const edit = withHooks(path, client, toCommand(positionals[0] ?? '', policy, values.enforce === true));
   if (values['dry-run'] === true) {
     io.stdout.writeLine(`${path} would be:`);
-    io.stdout.write(text.replace(/^/gm, '  '));
+    io.stdout.write(edit.text.replace(/^/gm, '  '));
     return EXIT_OK;
   }
-  installHooks(path, text);
+  installHooks(path, edit);
   io.stdout.writeLine(
     `${path} runs the hook, by ${policy}${values.enforce === true ? '' : ', which is not enforced'}`,
   );
@@ -132,7 +132,7 @@ async function runUninstall(args: readonly string[], io: CommandIo): Promise<num
 }
 
 function toSettings(client: HookClient, given: string | undefined): string {
-  return given === undefined ? join(homedir(), client.settings) : resolve(given);
+  return findSettings(given === undefined ? join(homedir(), client.settings) : resolve(given));
 }
 
 /** A hook that cannot start would let the tool through, so that its failure is the code that denies. */
