@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -175,6 +175,44 @@ test('what a killed program had finished is a golden', async () => {
     cassette?.calls.map(({ tool }) => tool),
     ['add'],
   );
+});
+
+/** Sends bodies that can be read once, one of which goes on after its answer, and prints what the server got. */
+const UPLOADS = `
+import { createServer } from 'node:http';
+const server = createServer((request, response) => {
+  let size = 0;
+  request.on('error', () => {}).on('data', (chunk) => { size += chunk.length; if (request.url === '/early') response.end('early'); });
+  request.on('end', () => response.end(String(size)));
+}).listen(0, '127.0.0.1');
+await new Promise((resolve) => server.once('listening', resolve));
+const send = async (path, body) => {
+  const headers = { 'content-type': 'application/json' };
+  const url = 'http://127.0.0.1:' + server.address().port + path;
+  const response = await fetch(url, { method: 'POST', headers, body, duplex: 'half' });
+  console.log(await response.text());
+};
+await send('/', (async function* () { yield new TextEncoder().encode('some'); yield new TextEncoder().encode('more'); })());
+let upload;
+await send('/early', new ReadableStream({ start: (to) => { upload = to; to.enqueue(new Uint8Array(3)); } }));
+upload.close();
+server.close();
+server.closeAllConnections();
+`;
+
+test('bodies that can be read once reach their server, and an answer does not wait for their end', async () => {
+  const golden = join(tempDir(), 'none.json');
+  const { stdout, code } = await run('record', golden, ['--input-type=module', '-e', UPLOADS], {});
+  assert.deepEqual([stdout, code], ['8\nearly\n', 0]);
+});
+
+test('a recording replaces no other file than a golden', async () => {
+  const file = join(tempDir(), 'notes.txt');
+  writeFileSync(file, 'precious');
+  const { stderr, code } = await run('record', file, agent({ agents: [[{ text: 'done' }]] }), SERVER);
+  assert.equal(code, 0);
+  assert.match(stderr, /is no golden, and is not replaced/);
+  assert.equal(readFileSync(file, 'utf8'), 'precious');
 });
 
 /** A plan of one to three conversations of up to four turns, with parallel calls, waits, retries and failures. */

@@ -143,11 +143,17 @@ function toLikeness(
   asked: { readonly command: string; readonly args: readonly string[] },
 ): number {
   if (basename(recorded.command) !== basename(asked.command)) return 0;
+  // Options are common to many programs; of what they run, something must be the same.
+  const operands = recorded.args.filter((arg) => !arg.startsWith('-'));
+  if (operands.length > 0 && !operands.some((arg) => asked.args.some((other) => isSameName(other, arg))))
+    return 0;
   const count = Math.max(recorded.args.length, asked.args.length);
   if (count === 0) return 1;
   const same = recorded.args.filter((arg, index) => arg === asked.args[index]).length;
-  const alike = recorded.args.filter((arg) =>
-    asked.args.some((other) => basename(other) === basename(arg)),
-  ).length;
+  const alike = recorded.args.filter((arg) => asked.args.some((other) => isSameName(other, arg))).length;
   return (same + alike) / (2 * count);
+}
+
+function isSameName(left: string, right: string): boolean {
+  return basename(left) === basename(right);
 }

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { ClientRequest } from 'node:http';
 import { basename } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { errorMessage } from '../../base/index.ts';
 import { parseOrKeep } from '../../json/index.ts';
 import { Journal, type ProgramHead, type ProgramPart, type Reached, Scrubber } from '../file/index.ts';
@@ -10,7 +11,15 @@ import { say } from './say.ts';
 import { installSeams, type NodeRequest, type Seams, type SpawnedCommand } from './seams.ts';
 import { ServerNames, ServerTap } from './server-tap.ts';
 import { decoded, tapProcess, tapRequest } from './taps.ts';
-import { isModelRequest, isOpening, Lines, rpcLine, rpcMessages } from './traffic.ts';
+import {
+  isModelAddress,
+  isModelRequest,
+  isOpening,
+  Lines,
+  mayConcern,
+  rpcLine,
+  rpcMessages,
+} from './traffic.ts';
 
 /** As for runs of `mcpGhost`. */
 const EXPIRY_DAYS = 180;
@@ -71,6 +80,7 @@ class ProgramRecorder implements Seams {
 
   fetch(original: typeof fetch): typeof fetch {
     return async (input, init) => {
+      if (this.#isStopped || !mayConcern(input, init)) return await original(input, init);
       const sent = sentTwice(input, init);
       const { copy } = sent;
       const url = new URL(copy.url);
@@ -89,8 +99,10 @@ class ProgramRecorder implements Seams {
     text: Promise<string>,
     answer: Promise<Response>,
   ): Promise<Response> {
-    // Read before the answer: a body that the program wrote is there at once, and its server cannot answer sooner.
-    const body = await text.then(parseOrKeep, () => undefined);
+    // A body that the program wrote is there at once; a stream may go on after its answer, or without end.
+    const isSent = text.then(parseOrKeep, () => undefined);
+    const isAnswered = answer.then(nextTurn, nextTurn);
+    const body = await Promise.race([isSent, isAnswered]);
     if (isModelRequest(copy.method, url, body)) return await this.#model.pass(copy, text, answer);
     const messages = copy.method === 'POST' ? rpcMessages(body) : undefined;
     if (messages === undefined) return await answer;
@@ -101,6 +113,7 @@ class ProgramRecorder implements Seams {
 
   request({ url }: NodeRequest, original: () => ClientRequest): ClientRequest {
     const request = original();
+    if (this.#isStopped || (request.method !== 'POST' && !isModelAddress(url))) return request;
     let open: OpenExchange | undefined;
     tapRequest(request, {
       sent: (bytes) => {
@@ -120,7 +133,7 @@ class ProgramRecorder implements Seams {
 
   spawn({ command, args, env, isPiped }: SpawnedCommand, original: () => ChildProcess): ChildProcess {
     const child = original();
-    if (!isPiped) return child;
+    if (this.#isStopped || !isPiped) return child;
     let server: ServerTap | undefined;
     let isOther = false;
     const [written, read] = [new Lines(), new Lines()];
@@ -133,7 +146,7 @@ class ProgramRecorder implements Seams {
             isOther = true;
             return;
           }
-          this.#scrubber.addNamed(server === undefined ? addedTo(env) : {});
+          if (server === undefined) this.#scrubber.addNamed(env);
           server ??= new ServerTap(
             this.#servers,
             this.#names,
@@ -143,7 +156,7 @@ class ProgramRecorder implements Seams {
         }
       },
       read: (chunk) => {
-        if (isOther) return;
+        if (server === undefined) return;
         this.#position += 1;
         this.#inChunk = -1;
         for (const line of read.read(chunk)) {
@@ -160,7 +173,7 @@ class ProgramRecorder implements Seams {
   /** Writes the golden; to be called when the process ends. */
   finish(): void {
     this.#model.endReading();
-    for (const part of this.#pending) this.#add(cleanedNow(part, this.#scrubber));
+    for (const part of this.#pending) this.#try(() => this.#add(cleanedNow(part, this.#scrubber)));
     this.#pending.clear();
     if (this.#journal === undefined) {
       if (!this.#isStopped) say(`The program asked no model and no MCP server; ${this.#path} is not written`);
@@ -168,7 +181,10 @@ class ProgramRecorder implements Seams {
     }
     this.#try(() => {
       // A secret may have been seen after what holds it was kept.
-      this.#journal?.finish(this.#parts.map((part) => cleanedNow(part, this.#scrubber)));
+      this.#journal?.finish(
+        this.#parts.map((part) => cleanedNow(part, this.#scrubber)),
+        !this.#isStopped,
+      );
     });
   }
 
@@ -223,9 +239,9 @@ function cleanedNow(part: ProgramPart, scrubber: Scrubber): ProgramPart {
     : scrubber.clean(part);
 }
 
-/** The variables of a process that this one does not have with the same value. */
-function addedTo(env: SpawnedCommand['env']): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(env).filter(([name, value]) => process.env[name] !== value));
+/** When what was ready before has been seen. */
+async function nextTurn(): Promise<undefined> {
+  await setImmediate();
 }
 
 /** Headers of `http` as those of `fetch`. */

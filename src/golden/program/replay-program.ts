@@ -3,14 +3,24 @@ import http, { type ClientRequest } from 'node:http';
 import * as streams from 'node:stream';
 import { errorMessage } from '../../base/index.ts';
 import { parseOrKeep } from '../../json/index.ts';
-import { type Golden, GoldenMismatchError, readGolden } from '../file/index.ts';
+import { type Golden, GoldenMismatchError, readGolden, Scrubber } from '../file/index.ts';
 import { sentTwice } from '../record/index.ts';
 import { answerFromGolden, GoldenPlayer, toServer } from '../replay/index.ts';
 import { playedProcess } from './played-process.ts';
 import { PlayedServers } from './played-servers.ts';
 import { say } from './say.ts';
 import { installSeams, type NodeRequest, type Seams, type SpawnedCommand } from './seams.ts';
-import { isModelAddress, isModelRequest, rpcMessages } from './traffic.ts';
+import { tapProcess } from './taps.ts';
+import {
+  isModelAddress,
+  isModelRequest,
+  isOpening,
+  Lines,
+  mayConcern,
+  rpcLine,
+  rpcMessages,
+  toUrl,
+} from './traffic.ts';
 
 /** Options of {@link replayProgram}. */
 export interface ReplayProgramOptions {
@@ -55,6 +65,7 @@ class ProgramReplay implements Seams {
 
   fetch(original: typeof fetch): typeof fetch {
     return async (input, init) => {
+      if (!mayConcern(input, init) && !this.#isKnown(input, init)) return await original(input, init);
       const { copy, args } = sentTwice(input, init);
       const url = new URL(copy.url);
       const text = await copy.text();
@@ -93,7 +104,33 @@ class ProgramReplay implements Seams {
 
   spawn(command: SpawnedCommand, original: () => ChildProcess): ChildProcess {
     const server = this.#live === 'tools' || !command.isPiped ? undefined : this.#servers.spawned(command);
-    return server === undefined ? original() : playedProcess(command, server);
+    if (server !== undefined) return playedProcess(command, server);
+    const child = original();
+    if (this.#live !== 'tools' && command.isPiped) this.#refuseServer(child, command);
+    return child;
+  }
+
+  /** A process that turns out to be an MCP server is none that the golden has. */
+  #refuseServer(child: ChildProcess, { command, args }: SpawnedCommand): void {
+    const lines = new Lines();
+    let isSeen = false;
+    tapProcess(child, {
+      written: (chunk) => {
+        if (isSeen) return;
+        const [line] = lines.read(chunk);
+        if (line === undefined) return;
+        isSeen = true;
+        const message = rpcLine(line);
+        if (message === undefined || !isOpening(message)) return;
+        const what = new Scrubber().clean([command, ...args].join(' '));
+        this.#player.missed(
+          new GoldenMismatchError(`The golden has no MCP server that is started by ${what}`),
+        );
+        child.kill('SIGKILL');
+      },
+      read: () => {},
+      ended: () => {},
+    });
   }
 
   /** Tells how the program departed from the golden. @returns whether it did not */
@@ -108,6 +145,17 @@ class ProgramReplay implements Seams {
       return false;
     }
     return turns.findings.length === 0;
+  }
+
+  /** Whether the golden holds a request to this address, or a server. */
+  #isKnown(...[input, init]: Parameters<typeof fetch>): boolean {
+    try {
+      const url = toUrl(input);
+      const method = init?.method ?? (input instanceof Request ? input.method : 'GET');
+      return this.#servers.has(url) || this.#player.knows(method.toUpperCase(), url.pathname);
+    } catch {
+      return false;
+    }
   }
 
   #isOfModel(method: string, url: URL, body: unknown): boolean {

@@ -39,6 +39,33 @@ export function isModelRequest(method: string, url: URL, body: unknown): boolean
   return hasInput && (typeof body.model === 'string' || apiOfPath(url.pathname) !== undefined);
 }
 
+/**
+ * Whether the body of a request may tell that it is one to a model or an MCP server. Other bodies, as of uploads, are
+ * left to the program: to read them takes memory, and delays the answer to a stream.
+ */
+export function mayConcern(...[input, init]: Parameters<typeof fetch>): boolean {
+  try {
+    const request = input instanceof Request ? input : undefined;
+    if (isModelAddress(toUrl(input))) return true;
+    if ((init?.method ?? request?.method)?.toUpperCase() !== 'POST') return false;
+    if (typeof init?.body === 'string') return true;
+    const type = new Headers(init?.headers ?? request?.headers).get('content-type');
+    return type === null ? isBytes(init?.body) : type.includes('json');
+  } catch {
+    // `fetch` refuses it with its own error.
+    return false;
+  }
+}
+
+/** The address of a request of `fetch`. @throws TypeError */
+export function toUrl(input: Parameters<typeof fetch>[0]): URL {
+  return new URL(input instanceof Request ? input.url : input);
+}
+
+function isBytes(body: unknown): boolean {
+  return body instanceof ArrayBuffer || ArrayBuffer.isView(body);
+}
+
 /** A JSON-RPC message of MCP, as a client or a server sends it. */
 export interface PassedMessage extends JsonObject {
   readonly jsonrpc: '2.0';

@@ -190,12 +190,20 @@ export function sentTwice(
   init: FetchArguments[1],
 ): { readonly copy: Request; readonly args: FetchArguments } {
   const { signal: _, dispatcher: __, ...rest } = (init ?? {}) as RequestInit & { dispatcher?: unknown };
-  if (!(rest.body instanceof ReadableStream)) {
+  const stream = findStream(rest.body);
+  if (stream === undefined) {
     return { copy: new Request(input instanceof Request ? input.clone() : input, rest), args: [input, init] };
   }
-  const [one, other] = rest.body.tee();
+  const [one, other] = stream.tee();
   const copy = new Request(input, { ...rest, body: one });
   return { copy, args: [input, { ...init, body: other }] };
+}
+
+/** A body that can be read once: a stream of the web, or, as Node allows, one of its own or another async iterable. */
+function findStream(body: unknown): ReadableStream<Uint8Array> | undefined {
+  if (body instanceof ReadableStream) return body;
+  const isIterable = typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
+  return isIterable ? ReadableStream.from(body as AsyncIterable<Uint8Array>) : undefined;
 }
 
 /**
