@@ -93,6 +93,14 @@ export class Scrubber {
     for (const [name, value] of Object.entries(values)) if (cleaned[name] !== value) this.add(value);
   }
 
+  /** Registers the values of a command's options, as `addNamed`: `--token VALUE` is two arguments. */
+  addOptions(args: readonly string[]): void {
+    for (const [index, arg] of args.entries()) {
+      const [, name, value = args[index + 1]] = /^--?([A-Za-z][^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
+      if (name !== undefined && value?.startsWith('-') === false) this.addNamed({ [name]: value });
+    }
+  }
+
   /** A copy of a JSON value without secrets. */
   clean<T>(value: T): T {
     return walk(redactValue(value), (text) => this.#cleanText(text)) as T;

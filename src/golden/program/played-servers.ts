@@ -28,6 +28,7 @@ export class PlayedServers {
 
   /** The server of a command; undefined for a process that is none. Paths and programs may have moved. */
   spawned({ command, args }: SpawnedCommand): PlayedServer | undefined {
+    this.#scrubber.addOptions(args);
     const asked = this.#scrubber.clean({ command, args: [...args] });
     const [best] = this.#commands
       .map((recorded) => ({ name: recorded.name, likeness: toLikeness(recorded, asked) }))

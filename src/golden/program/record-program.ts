@@ -146,7 +146,10 @@ class ProgramRecorder implements Seams {
             isOther = true;
             return;
           }
-          if (server === undefined) this.#scrubber.addNamed(env);
+          if (server === undefined) {
+            this.#scrubber.addNamed(env);
+            this.#scrubber.addOptions(args);
+          }
           server ??= new ServerTap(
             this.#servers,
             this.#names,
