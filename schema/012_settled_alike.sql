@@ -220,3 +220,22 @@ BEGIN
   END LOOP;
 END
 $$;
+
+-- Gives rows new costs: a list of {"trace_id", "span_id", "was", "cost_usd", "cost_source", "offered_tools_cost_usd"}. A row
+-- whose source is no longer what it was, or that is counted elsewhere by now, stays. Returns the rows changed.
+CREATE FUNCTION mcp_traces_reprice(costs jsonb) RETURNS bigint
+LANGUAGE plpgsql AS $function$
+DECLARE
+  still jsonb;
+BEGIN
+  -- Those of mcp_traces_correct, in its order: nothing settles these rows meanwhile.
+  PERFORM pg_advisory_xact_lock(7882267396523914871);
+  PERFORM pg_advisory_xact_lock(7882267396523914874);
+  PERFORM pg_advisory_xact_lock(7882267396523914870);
+  SELECT coalesce(jsonb_agg(cost), '[]') INTO still
+  FROM jsonb_array_elements(costs) AS cost
+  JOIN mcp_traces AS t ON t.trace_id = (cost ->> 'trace_id')::uuid AND t.span_id = (cost ->> 'span_id')::uuid
+  WHERE t.counted_on IS NULL AND t.cost_source = cost ->> 'was';
+  RETURN mcp_traces_correct(still);
+END
+$function$;

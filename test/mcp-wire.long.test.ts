@@ -87,8 +87,8 @@ async function run(
 }
 
 for (const [name, source] of Object.entries(PROGRAMS)) {
-  // The others use no stdin of Node's, or end before the first answer.
-  const isWatched = !['the descriptor itself', 'an exit in the middle'].includes(name);
+  // One uses no stdin of Node's, and one may end before the first answer or after it.
+  const isWatched = name !== 'the descriptor itself';
   test(`stdin and stdout are as they were: ${name}`, async () => {
     await using collector = await OtlpCollector.start();
     const program = join(tempDir(), 'program.mjs');
@@ -100,6 +100,7 @@ for (const [name, source] of Object.entries(PROGRAMS)) {
       assert.deepEqual(watched, bare, kind);
     });
     await Promise.all(tried);
+    if (name === 'an exit in the middle') return;
     assert.equal(
       collector.spans.some((span) => span.name === 'initialize'),
       isWatched,

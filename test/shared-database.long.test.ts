@@ -59,6 +59,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
   score: [{ args: [], stdin: '{"prompt":"2 + 2?","answer":"4"}\n', ...NO_DATABASE }],
   run: [{ args: ['--provider', 'openai', 'Hello'], ...NO_DATABASE }],
   ask: [{ args: ['Hello'], ...NO_DATABASE }],
+  hook: [{ args: ['codex'], stdin: '{}', ...NO_DATABASE }],
   gate: [{ args: ['lint', 'config/allowlist.json'], ...NO_DATABASE }],
   golden: [
     { args: ['list', 'goldens'], ...NO_DATABASE },
@@ -122,6 +123,8 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     },
   ],
   'db migrate': [{ args: [] }, { args: [], isMigrated: false }],
+  'db check': [{ args: [] }],
+  'db reprice': [{ args: [] }],
   'db status': [{ args: [] }, { args: [], isMigrated: false, code: 1 }],
   'db rollup': [{ args: [] }],
   'db prune': [
