@@ -121,7 +121,7 @@ describe('tools that wait', { skip: noChromium() || noPostgres() }, () => {
         await one.evaluate('document.querySelector(".note").value = "looked at it"');
         await click(one, 'Approve');
         for (const view of [one, other]) {
-          await shows(view, 'approved by page');
+          await shows(view, 'by somebody on the page');
           await shows(view, 'looked at it');
           assert.equal(await view.evaluate('document.querySelectorAll(".decide").length'), 0);
           assert.deepEqual(view.complaints, []);
@@ -169,7 +169,7 @@ describe('tools that wait', { skip: noChromium() || noPostgres() }, () => {
       await shows(view, 'It cannot be approved');
       assert.equal((await text(view)).includes('Approve'), false);
       await click(view, 'Reject');
-      await shows(view, 'rejected by page');
+      await shows(view, 'by somebody on the page');
     });
   });
 

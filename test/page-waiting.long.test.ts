@@ -56,7 +56,7 @@ describe('Waiting in a browser', { skip: noChromium() || noPostgres() }, () => {
         await one.evaluate(
           '[...document.querySelectorAll("button")].find((b) => b.innerText.includes("Approve")).click()',
         );
-        await shows(other, 'approved by page');
+        await shows(other, 'by somebody on the page');
         // The first page was asked for no request of its own: the decided one leaves its place to the next.
         await shows(one, 'Nothing waits');
         await shows(one, 'Decided');
@@ -85,7 +85,7 @@ describe('Waiting in a browser', { skip: noChromium() || noPostgres() }, () => {
         await view.press('x');
         return (await statusOf(second)) === 'rejected';
       }, PATIENCE_MS);
-      await shows(view, 'rejected by page');
+      await shows(view, 'by somebody on the page');
       assert.equal(await statusOf(first), 'pending');
       await view.press('k');
       await shows(view, 'bob');

@@ -308,7 +308,7 @@ for (const command of ['ui', 'up']) {
         await view.open(`${page.printed.at(-1)}#/waiting/${id}`);
         await shows(view, 'Approve');
         await click(view, 'Approve');
-        await shows(view, 'approved by page:Ada');
+        await shows(view, 'by Ada');
       });
       assert.equal((await queue.get(id)).decidedBy, 'page:Ada');
     });
