@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { importTranscripts } from '../src/cli/transcripts.ts';
 import { type Collector, startCollector } from '../src/collector/index.ts';
-import { migrate, openDatabase, type Queryable, refreshRuns } from '../src/postgres/index.ts';
+import { migrate, openDatabase, type Queryable } from '../src/postgres/index.ts';
 import { listRuns, type RunRow } from '../src/runs/index.ts';
 import {
   CLAUDE_CODE,
@@ -25,7 +25,9 @@ import { GrpcCaller } from './support/grpc-caller.ts';
 import { post } from './support/http-post.ts';
 import { encodeLogsProtobuf } from './support/otlp-encode.ts';
 import { noPostgres, type PostgresServer, startOwnPostgres } from './support/postgres-server.ts';
+import { rollUpAll } from './support/roll-up.ts';
 import { tempDir } from './support/temp-dir.ts';
+import { waitUntil } from './support/wait-until.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const PROTOBUF = { 'content-type': 'application/x-protobuf' };
@@ -85,7 +87,7 @@ describe('coding agents', { skip: noPostgres() }, () => {
   };
   const json = (request: object) => Buffer.from(JSON.stringify(request));
   const runOf = async (client: string): Promise<RunRow> => {
-    await refreshRuns(db);
+    await rollUpAll(db);
     const { runs } = await listRuns(db, { filter: `client:${client}` });
     assert.equal(runs.length, 1);
     return runs[0] as RunRow;
@@ -153,7 +155,7 @@ describe('coding agents', { skip: noPostgres() }, () => {
       for (const { url, body } of readJson<{ url: string; body: object }[]>(`field/agents/${file}.json`)) {
         await send(url, json(body), JSON_TYPE);
       }
-      await refreshRuns(db);
+      await rollUpAll(db);
       const { runs } = await listRuns(db, { filter: `session:${session}`, sinceMs: 0 });
       const found = runs.map((run) => ({
         name: run.name,
@@ -285,7 +287,6 @@ describe('coding agents', { skip: noPostgres() }, () => {
       ],
     );
     await read();
-    await refreshRuns(db);
     const runsOf = async (session: string) => {
       const { runs } = await listRuns(db, { filter: `session:${session}`, sinceMs: 0 });
       return runs.map((run) => [
@@ -297,6 +298,12 @@ describe('coding agents', { skip: noPostgres() }, () => {
         usageOf(run),
       ]);
     };
+    // The receiver answers before all is stored.
+    await waitUntil(async () => {
+      await rollUpAll(db);
+      const found = await Promise.all(['session-of-claude', 'session-of-codex'].map(runsOf));
+      return found.every(([run]) => run?.[2] === 2 && run[3] === 1);
+    });
     assert.deepEqual(await runsOf('session-of-claude'), [
       ['invoke_agent claude-code', 'ok', 2, 1, ['get_log'], { input: 2220, output: 70, cached: 2000 }],
     ]);
@@ -326,7 +333,7 @@ describe('coding agents', { skip: noPostgres() }, () => {
     skip: needsData('field/telemetry').skip,
   }, async () => {
     await send('/v1/logs', json(readJson('field/telemetry/logs-codex-two-events.json')), JSON_TYPE);
-    await refreshRuns(db);
+    await rollUpAll(db);
     const [run] = (await listRuns(db, { filter: 'session:c-1', sinceMs: 0 })).runs;
     assert.deepEqual([run?.modelCalls, run && usageOf(run)], [1, { input: 2500, output: 120, cached: 2000 }]);
   });
@@ -334,7 +341,7 @@ describe('coding agents', { skip: noPostgres() }, () => {
   test('VS Code Copilot: its spans, counted once beside the sum of the agent and its events', async () => {
     await send('/v1/traces', json(COPILOT_SPANS), JSON_TYPE);
     await send('/v1/logs', json(logsRequest('copilot-chat', COPILOT_EVENTS, 'field')), JSON_TYPE);
-    await refreshRuns(db);
+    await rollUpAll(db);
     const { runs } = await listRuns(db, { filter: 'service:copilot-chat' });
     assert.equal(runs.length, 1);
     const run = runs[0] as RunRow;
