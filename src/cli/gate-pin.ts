@@ -63,8 +63,8 @@ function toWire(findings: readonly PinFinding[], digest: string, isApproved: boo
     ...snakeKeys(finding),
     differences: differences.map(({ place, expected, actual }) => ({
       place,
-      approved: readPresent(expected),
-      listed: readPresent(actual),
+      approved: dropAbsent(expected),
+      listed: dropAbsent(actual),
     })),
   }));
   return { approve: digest, approved: isApproved, tools };
@@ -106,6 +106,6 @@ function shown(value: unknown): string {
   return value === ABSENT ? 'nothing' : JSON.stringify(value);
 }
 
-function readPresent(value: unknown): unknown {
+function dropAbsent(value: unknown): unknown {
   return value === ABSENT ? undefined : value;
 }

@@ -213,7 +213,7 @@ export class CodexReader implements TranscriptReader {
     return [];
   }
 
-  /** The usage of the last call, unless it was told before: the limits of an account are told with it again. */
+  /** The usage of the last call, once: Codex repeats it when it reports the limits of the account. */
   #usage(info: unknown): TranscriptEvent['attributes'][] {
     if (!isObject(info) || !isObject(info.last_token_usage)) return [];
     const total = JSON.stringify(info.total_token_usage ?? '');

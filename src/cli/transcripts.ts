@@ -7,7 +7,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { errorMessage, readLines, semconv } from '../base/index.ts';
-import { isObject, type JsonObject } from '../json/index.ts';
+import { isObject, type JsonObject, parseOrKeep } from '../json/index.ts';
 import {
   ClaudeReader,
   CodexReader,
@@ -136,13 +136,9 @@ async function importFile(
 }
 
 function parseLine(line: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isObject(value) ? value : undefined;
-  } catch {
-    // The last line of a session under way may be half a line.
-    return undefined;
-  }
+  // The last line of a session under way may be half a line.
+  const value = parseOrKeep(line);
+  return isObject(value) ? value : undefined;
 }
 
 function toRequest(service: string, events: readonly TranscriptEvent[]): object {

@@ -70,7 +70,7 @@ export class ContextTax {
       counted.map((definition, i) => `${offered[i]?.name} ${definition.hash}\n`).join(''),
     );
     const set = this.#toSet(hash, interaction, model, offered, counted, now);
-    const fields = { offered_tools: offered.length, offered_tools_hash: hash, ...toTell(set, now) };
+    const fields = { offered_tools: offered.length, offered_tools_hash: hash, ...takeNextPart(set, now) };
     const { usage } = interaction;
     if (usage?.inputTokens === undefined) return fields;
     const tokens = Math.min(Math.round(set.best.tokens), usage.inputTokens);
@@ -106,7 +106,7 @@ export class ContextTax {
       return known;
     }
     const shown = isCorrected ? learnTax(base, definitionTokens, best) : model;
-    const parts = listList(shown, offered, counted, definitionTokens);
+    const parts = packParts(shown, offered, counted, definitionTokens);
     const set = { best, definitionTokens, parts, next: 0, toldAt: now };
     this.#sets.set(key, set);
     return set;
@@ -135,7 +135,7 @@ function mayImprove(model: TaxModel, { tokens, variance }: TaxEstimate, inputTok
 }
 
 /** The next part of the list, until all parts are recorded. */
-function toTell(set: KnownSet, now: number): FieldValues {
+function takeNextPart(set: KnownSet, now: number): FieldValues {
   const part = set.parts[set.next];
   if (part === undefined) return {};
   set.next += 1;
@@ -147,7 +147,7 @@ function toTell(set: KnownSet, now: number): FieldValues {
  * The list as JSON: `{"total": 512, "tools": {"<server>": {"<tool>": 57}}}`. Tokens as estimated; the rest of the total is
  * what the provider adds. A part holds as many tools as fit, and the total of all.
  */
-function listList(
+function packParts(
   model: TaxModel,
   offered: readonly ToolOffer[],
   counted: readonly CountedDefinition[],

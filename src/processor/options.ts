@@ -106,7 +106,7 @@ export function resolveProcessorOptions(
     diag.warn('mcp-observatory: content capture is on, but redactContent removes it; set only one of them');
   }
   return {
-    signals: { ...config, onVerifierError: readBoth(onVerifierError, config.onVerifierError) },
+    signals: { ...config, onVerifierError: callBoth(onVerifierError, config.onVerifierError) },
     prices: prices === undefined ? undefined : resolvePriceOverrides(prices),
     captureContent: capture && !redact,
     redactContent: redact,
@@ -134,7 +134,7 @@ function checkNames(name: string, value: unknown): void {
   throw invalidOption(`\`${name}\``, 'a list of names', value);
 }
 
-function readBoth(
+function callBoth(
   first: (error: unknown) => void,
   second: SignalConfig['onVerifierError'],
 ): (error: unknown) => void {

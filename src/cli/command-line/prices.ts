@@ -5,7 +5,7 @@ import { usageError } from './command.ts';
 
 /**
  * The file of `--prices`: a JSON list of prices, with the keys of `PriceOverride` in snake case.
- * @throws ObservatoryError `INVALID_OPTION` for a file that cannot be read, or an entry that is none.
+ * @throws ObservatoryError `INVALID_OPTION` for a file that cannot be read, or an entry that is not a price.
  */
 export async function readPrices(path: string): Promise<PriceOverrides> {
   let entries: unknown;

@@ -1,5 +1,5 @@
 /** The coding agents whose hooks are known: what their events say, what they take for an answer, where they are set up. */
-import { isObject, type JsonObject, readObject } from '../../json/index.ts';
+import { isObject, type JsonObject, parseOrKeep, readObject } from '../../json/index.ts';
 
 /** What a tool of an agent does. */
 export type AgentTool =
@@ -173,10 +173,6 @@ function cursorTool(event: JsonObject): AgentTool {
 
 function readArguments(input: unknown): JsonObject {
   if (typeof input !== 'string') return readObject(input);
-  try {
-    const read: unknown = JSON.parse(input);
-    return isObject(read) ? read : { input };
-  } catch {
-    return { input };
-  }
+  const read = parseOrKeep(input);
+  return isObject(read) ? read : { input };
 }

@@ -34,7 +34,7 @@ const IS_LATIN = /^[\n -~’–—]*$/;
 const MAX_WORDS = 4000;
 
 export function readPassage(text: string): Passage {
-  const lower = readLower(text);
+  const lower = toLower(text);
   const words: Word[] = [];
   for (const match of lower.matchAll(IS_LATIN.test(lower) ? LATIN_WORD : WORD)) {
     if (words.length >= MAX_WORDS) break;
@@ -45,7 +45,7 @@ export function readPassage(text: string): Passage {
 }
 
 /** Few letters are longer in lower case; a text with one of them stays as it is, so that places are kept. */
-const readLower = (text: string): string => {
+const toLower = (text: string): string => {
   const lower = text.toLowerCase();
   return lower.length === text.length ? lower : text;
 };

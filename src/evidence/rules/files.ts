@@ -19,12 +19,12 @@ export const unwrittenFile: Rule = {
   needsAllSteps: true,
   finds: [
     example(
-      'Write a report to /root/pdf/report.pdf.',
-      'I created the report and saved it to /root/pdf/report.pdf.',
+      'Write a report to /reports/report.pdf.',
+      'I created the report and saved it to /reports/report.pdf.',
       call(
         'write_file',
-        { path: '/root/pdf/make.py', content: "build('/root/pdf/report.pdf')" },
-        'Successfully wrote to /root/pdf/make.py',
+        { path: '/reports/make.py', content: "build('/reports/report.pdf')" },
+        'Successfully wrote to /reports/make.py',
       ),
     ),
   ],

@@ -1,4 +1,5 @@
 /** MCP servers over Streamable HTTP, while they are recorded: a request holds messages, its response their answers. */
+import { errorMessage } from '../../base/index.ts';
 import { parseOrKeep } from '../../json/index.ts';
 import type { ServerTap } from './server-tap.ts';
 import { Lines, type PassedMessage, rpcMessages } from './traffic.ts';
@@ -30,7 +31,7 @@ export async function recordedAnswer(tap: ServerTap, answer: Promise<Response>):
   try {
     response = await answer;
   } catch (error) {
-    tap.lost(error instanceof Error ? error.message : String(error));
+    tap.lost(errorMessage(error));
     throw error;
   }
   const type = response.headers.get('content-type') ?? '';

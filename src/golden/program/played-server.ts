@@ -1,3 +1,4 @@
+import { errorMessage } from '../../base/index.ts';
 import { isObject, type JsonObject } from '../../json/index.ts';
 import type { McpCall, McpConnection } from '../file/index.ts';
 import type { GoldenPlayer } from '../replay/index.ts';
@@ -47,8 +48,7 @@ export class PlayedServer {
     try {
       await this.#answer(id, method, params, carrier);
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      carrier.send({ jsonrpc: '2.0', id, error: { code: -32603, message: text } });
+      carrier.send({ jsonrpc: '2.0', id, error: { code: -32603, message: errorMessage(error) } });
     }
   }
 

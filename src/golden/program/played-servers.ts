@@ -26,7 +26,7 @@ export class PlayedServers {
     }
   }
 
-  /** The server of a command; undefined for a process that is none. Paths and programs may have moved. */
+  /** The server of a command; undefined for a process that is not an MCP server. Paths may have changed. */
   spawned({ command, args }: SpawnedCommand): PlayedServer | undefined {
     this.#scrubber.addOptions(args);
     const asked = this.#scrubber.clean({ command, args: [...args] });

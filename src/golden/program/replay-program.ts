@@ -53,7 +53,7 @@ class ProgramReplay implements Seams {
     this.#live = live;
     this.#player = new GoldenPlayer(golden, { liveTools: live === 'tools' });
     this.#servers = new PlayedServers(golden, this.#player);
-    this.#player.signal.addEventListener('abort', () => readWarn(this.#player.failure), { once: true });
+    this.#player.signal.addEventListener('abort', () => sayFailure(this.#player.failure), { once: true });
     this.#server = toServer(
       (request, response) => answerFromGolden(this.#player, request, response),
       (response, error) => {
@@ -141,7 +141,7 @@ class ProgramReplay implements Seams {
     try {
       if (this.#live !== 'model') this.#player.assertFinished();
     } catch (error) {
-      readWarn(error);
+      sayFailure(error);
       return false;
     }
     return turns.findings.length === 0;
@@ -169,7 +169,7 @@ function readBody({ method }: Request, text: string): { readonly body?: string }
   return method === 'GET' || method === 'HEAD' ? {} : { body: text };
 }
 
-function readWarn(error: unknown): void {
+function sayFailure(error: unknown): void {
   say(errorMessage(error));
 }
 

@@ -23,7 +23,7 @@ export interface SpawnedCommand {
   readonly isPiped: boolean;
 }
 
-/** What stands in for the seams. Each is given the original. */
+/** Replacements for the seams. Each gets the original. */
 export interface Seams {
   fetch(original: typeof fetch): typeof fetch;
   /** @returns the request, made by `original` or another way. */

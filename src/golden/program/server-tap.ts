@@ -42,7 +42,7 @@ export class ServerTap {
   readonly #names: ServerNames;
   readonly #reached: Reached;
   readonly #open = new Map<string | number, Open>();
-  /** Calls by the tokens under which their progress is told. */
+  /** Calls by their progress tokens. */
   readonly #progress = new Map<unknown, CallRecording>();
   #name: string | undefined;
   #recording: Recording | undefined;
@@ -145,7 +145,7 @@ export function calledBy(method: string, params: JsonObject = {}): readonly [too
   return [stringAt(params, 'name') ?? '', objectAt(params, 'arguments') ?? {}];
 }
 
-/** Progress is told under a token that the client makes up anew for each request. */
+/** The client makes a new progress token for each request. */
 function withoutToken(message: PassedMessage): JsonObject {
   const { progressToken: _, ...params } = message.params ?? {};
   const { method, id } = message;

@@ -2,6 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
+import { errorMessage } from '../../base/index.ts';
 
 /** More of a message is not kept. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -33,6 +34,10 @@ class Collected {
     this.#chunks.push(bytes);
   }
 
+  get size(): number {
+    return this.#size;
+  }
+
   get bytes(): Buffer {
     return Buffer.concat(this.#chunks);
   }
@@ -60,10 +65,10 @@ export function tapRequest(request: ClientRequest, { sent, answered, failed }: R
     if (isSent) return;
     isSent = true;
     // `end(chunk)` writes it, which is seen, or sends it with the headers, which is not.
-    const before = body.bytes.length;
+    const before = body.size;
     const last = toBytes(chunk, encoding);
     queueMicrotask(() => {
-      if (last !== undefined && body.bytes.length === before) body.add(last);
+      if (last !== undefined && body.size === before) body.add(last);
       sent(body.bytes);
     });
   });
@@ -125,6 +130,6 @@ export function tapProcess(child: ChildProcess, { written, read, ended }: Proces
   tap(stdout, 'push', seen(read));
   tap(child, 'emit', ([name, code, signal]) => {
     if (name === 'exit') ended(`exited with ${String(signal ?? code)}`);
-    if (name === 'error') ended(code instanceof Error ? code.message : String(code));
+    if (name === 'error') ended(errorMessage(code));
   });
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../json/index.ts';
+import { isObject, type JsonObject, parseOrKeep } from '../../json/index.ts';
 import { apiOfPath, PROVIDERS } from '../../wire/index.ts';
 
 /** The providers' own hosts, where every request counts: files, batches, lists of models. */
@@ -86,12 +86,8 @@ function isRpc(value: unknown): value is PassedMessage {
 
 /** A line that a process was sent or wrote; undefined if it is no JSON-RPC. */
 export function rpcLine(line: string): PassedMessage | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isRpc(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseOrKeep(line);
+  return isRpc(value) ? value : undefined;
 }
 
 /** Whether a message opens a conversation with an MCP server; other protocols on JSON-RPC number their versions. */
@@ -116,7 +112,9 @@ export class Lines {
 
   *read(chunk: Uint8Array | string): Generator<string> {
     const text = typeof chunk === 'string' ? chunk : this.#decoder.decode(chunk, { stream: true });
-    const lines = (this.#rest + text).split('\n');
+    // What is held is not searched again.
+    const [first = '', ...others] = text.split('\n');
+    const lines = [this.#rest + first, ...others];
     this.#rest = lines.pop() ?? '';
     if (this.#rest.length > this.#limit) this.#rest = '';
     for (const line of lines) yield line.replace(/\r$/, '');

@@ -1,3 +1,4 @@
+import { ReadableStream as WebStream } from 'node:stream/web';
 import { apiOfPath, findProvider, PROVIDERS } from '../../wire/index.ts';
 import {
   exchangeUsage,
@@ -203,7 +204,8 @@ export function sentTwice(
 function findStream(body: unknown): ReadableStream<Uint8Array> | undefined {
   if (body instanceof ReadableStream) return body;
   const isIterable = typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
-  return isIterable ? ReadableStream.from(body as AsyncIterable<Uint8Array>) : undefined;
+  if (!isIterable) return undefined;
+  return WebStream.from(body as AsyncIterable<Uint8Array>) as ReadableStream<Uint8Array>;
 }
 
 /**

@@ -10,7 +10,7 @@ const NEWLINE = 0x0a;
 /** Puts lines together from chunks. Holds no more than `MAX_LINE_BYTES` of a line, in a copy of its own. */
 export class WireLines {
   readonly #take: (messages: readonly McpMessage[]) => void;
-  /** What came of a line that has not ended: the first `#length` bytes. */
+  /** The first `#length` bytes hold a line that has not ended. */
   #held: Buffer = Buffer.alloc(END_BYTES);
   #length = 0;
   /** The beginning of a line that is too long; the end is held. */

@@ -1,9 +1,9 @@
 export { complete, type FilterCompletion, filterValue, type SeenNames } from './complete.ts';
 export {
-  computeDuration,
   type FilterProblem,
   type FilterTerm,
   findAmount,
   findTime,
   parseFilter,
+  readDuration,
 } from './parse.ts';

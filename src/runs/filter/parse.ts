@@ -120,7 +120,7 @@ function comparable(field: FilterField, value: string): string | undefined {
     case 'number':
       return findAmount(value) === undefined ? undefined : value;
     case 'duration':
-      return computeDuration(value) === undefined ? undefined : value;
+      return readDuration(value) === undefined ? undefined : value;
     case 'time':
       return findTime(value, 0) === undefined ? undefined : value;
     default:
@@ -144,7 +144,7 @@ export function findAmount(text: string): number | undefined {
 const SECONDS = { ms: 0.001, s: 1, m: 60, min: 60, h: 3600 } as const;
 
 /** Seconds: `300ms`, `2s`, `5m`, `1h`; a bare number is seconds. */
-export function computeDuration(text: string): number | undefined {
+export function readDuration(text: string): number | undefined {
   const match = /^(\d{1,9}(?:\.\d{1,6})?)(ms|s|min|m|h)?$/u.exec(text);
   if (match === null) return undefined;
   return Number(match[1]) * SECONDS[(match[2] ?? 's') as keyof typeof SECONDS];

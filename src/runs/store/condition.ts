@@ -1,5 +1,5 @@
 import { cleanText } from '../../postgres/index.ts';
-import { computeDuration, type FilterTerm, findAmount, findTime } from '../filter/index.ts';
+import { type FilterTerm, findAmount, findTime, readDuration } from '../filter/index.ts';
 import { conditionOfStatus, RUN_STATUSES } from '../status.ts';
 
 /** A condition in SQL, with values as parameters only. */
@@ -88,7 +88,7 @@ function single(
     case 'number':
       return `${NUMBERS[name]} ${compare} ${parameters.add(findAmount(value))}::double precision`;
     case 'duration':
-      return `${NUMBERS[name]} ${compare} ${parameters.add(computeDuration(value))}::double precision`;
+      return `${NUMBERS[name]} ${compare} ${parameters.add(readDuration(value))}::double precision`;
     case 'time': {
       const time = `${parameters.add(new Date(findTime(value, nowMs) ?? nowMs).toISOString())}::timestamptz`;
       return `r.started_at ${name === 'since' ? '>=' : '<'} ${time}`;

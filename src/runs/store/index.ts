@@ -1,7 +1,7 @@
 export { type ChangedTool, changedTools, type DefinitionVersion } from './definitions.ts';
 export { type RunMetrics, runMetrics } from './metrics.ts';
 export { findRun, listRuns, type RunList, type RunRow } from './runs.ts';
-export { readReadSaid, readSaid, type Said } from './said.ts';
+export { readSaid, readWholeTexts, type Said } from './said.ts';
 export { listSessions, type SessionGroup, type SessionList } from './sessions.ts';
 export {
   type RunSpan,

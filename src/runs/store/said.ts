@@ -75,7 +75,7 @@ function isSpeaking({ promptTokens, costSource, tool, operation }: RunSpan): boo
 const spanUuid = (id: string) => id.padStart(32, '0');
 
 /** The whole texts of one span; undefined when there is none. @throws the database's errors. */
-export async function readReadSaid(
+export async function readWholeTexts(
   db: Queryable,
   traceId: string,
   spanId: string,

@@ -16,12 +16,12 @@ import {
   listWaitingTools,
   type RunSpan,
   readPrimary,
-  readReadSaid,
   readRunSpan,
   readRunSpans,
   readSaid,
   readShapes,
   readWaiting,
+  readWholeTexts,
   runMetrics,
   type TaxReport,
   type ToolRow,
@@ -170,7 +170,7 @@ async function span({ db }: ApiSources, _query: URLSearchParams, traceId = '', s
 }
 
 async function said({ db }: ApiSources, _query: URLSearchParams, traceId = '', spanId = ''): Answer {
-  return readReadSaid(db, traceId, spanId);
+  return readWholeTexts(db, traceId, spanId);
 }
 
 async function primary({ db }: ApiSources, _query: URLSearchParams, id = ''): Answer {
