@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { importTranscripts } from '../src/cli/transcripts.ts';
 import { type Collector, startCollector } from '../src/collector/index.ts';
@@ -253,7 +254,8 @@ describe('coding agents', { skip: noPostgres() }, () => {
       await writeFile(join(home, path), `${lines.map((line) => JSON.stringify(line)).join('\n')}\n{"half":`);
     };
     await write('.claude/projects/-home-me/session.jsonl', claudeLines);
-    // Sessions that begin with a copy of these.
+    // Sessions that begin with a copy of these, and are younger by more than the clock of a file system may round away.
+    await setTimeout(50);
     const forked = claudeLines.map((line) => ({ ...line, sessionId: 'session-forked' }));
     const kept = { ...used(7), cache_creation: { ephemeral_1h_input_tokens: 100 }, service_tier: 'batch' };
     const next = { ...asked('m4', 7, text), usage: kept };

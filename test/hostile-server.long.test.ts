@@ -64,16 +64,17 @@ test('arguments made for a schema are refused or accepted without holding the ev
   }
 });
 
-test('the validator that SDK v1 made of an output schema is not asked', async () => {
+test('the validator that SDK v1 made of an output schema is not asked: what does not fit is handed on, marked', async () => {
   const outputSchema = { type: 'object', properties: { v: { type: 'string', pattern: '^(a+)+$' } } };
   const result = { content: [], structuredContent: { v: `${'a'.repeat(32)}!` } };
   const client = await hostileClient([{ name: 't', inputSchema: object, outputSchema }], result);
   await client.listTools();
   using gate = new PolicyGate({ policy: { s: ['t'] } });
   const gated = gateClient(client, gate, { server: 's' });
-  await assertFree('the pattern', () =>
-    assert.rejects(gated.callTool({ name: 't', arguments: {} }), { reasonCode: 'output_invalid' }),
-  );
+  await assertFree('the pattern', async () => {
+    const { _meta: marks } = await gated.callTool({ name: 't', arguments: {} });
+    assert.deepEqual(marks, { 'mcp-observatory.dev/untrusted': true });
+  });
 });
 
 longTest(

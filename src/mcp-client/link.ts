@@ -192,8 +192,8 @@ function watchFirstAnswer(transport: Transport): { refused(): boolean } {
 function describeEnd(carrier: Carrier, cause: unknown): unknown {
   if (ObservatoryError.isInstance(cause)) return cause;
   const end = carrier.causeOfEnd();
-  const isProcess = end?.startsWith('the process ') === true;
-  const why = isProcess ? `${end} before it was ready` : (end ?? readReason(cause));
+  const isOver = end !== undefined && /^the (?:process|server closed its stdout)/.test(end);
+  const why = isOver ? `${end} before it was ready` : (end ?? readReason(cause));
   return new OpenFailure(why, carrier.output(), cause);
 }
 

@@ -99,7 +99,7 @@ export function describeFaults({ spans, outageMs, refusedMs, kills }: FaultScale
         await once(child, 'close');
         acknowledged.push(...output.split('\n').slice(0, -1));
       }
-      await drainRest(url, directory);
+      await drainRest(url, directory, true);
       const rows = await runSql(url, 'SELECT span_id FROM mcp_traces_hex');
       const found = new Set(rows.map((row) => row.span_id));
       assert.equal(found.size, rows.length);

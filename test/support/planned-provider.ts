@@ -76,7 +76,7 @@ export class PlannedProvider implements AsyncDisposable {
     const key = JSON.stringify(messages);
     const count = this.#asked.get(key) ?? 0;
     this.#asked.set(key, count + 1);
-    await sleep(turn.ms ?? 0);
+    await sleep(turn.ms ?? 0, undefined, { ref: false });
     const status = count < (turn.retries ?? 0) ? 429 : turn.status;
     if (status !== undefined) {
       response.writeHead(status, { 'content-type': 'application/json', 'retry-after-ms': '5' });
