@@ -166,5 +166,5 @@ test('what would hold the event loop is not parsed, nor is its code in code', ()
       command.slice(0, 20),
     );
   const prose = `cat > notes.md <<'E'\n${'Some words of a longer text. '.repeat(350)}\nE`;
-  assert.deepEqual(readCommand(prose).map(shortly), ['cat', '> notes.md']);
+  assert.deepEqual(readCommand(prose).map(shortly), ['cat', '>notes.md']);
 });
