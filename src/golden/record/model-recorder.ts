@@ -53,6 +53,8 @@ interface ExchangeFacts {
 export interface RecordingNotes {
   /** The next position in the sequence of requests and answers. */
   next(): number;
+  /** Whether so many more bytes of an answer may be held. */
+  mayHold(bytes: number): boolean;
   /** An exchange has ended. */
   ended(exchange: TakenExchange, facts: ExchangeFacts): void;
 }
@@ -100,13 +102,19 @@ export class ModelRecorder {
       open.failed(error);
       throw error;
     }
-    const read: Uint8Array[] = [];
+    let read: Uint8Array[] | undefined = [];
     const end = (cut?: NetworkFault): void => {
       this.#reading.delete(end);
-      open.answered(response, Buffer.concat(read), cut);
+      if (read !== undefined) open.answered(response, Buffer.concat(read), cut);
     };
     this.#reading.add(end);
-    return tapped(response, read, end);
+    return tapped(response, {
+      seen: (chunk) => {
+        if (this.#notes?.mayHold(chunk.length) === false) read = undefined;
+        else read?.push(chunk);
+      },
+      end,
+    });
   }
 
   /** Takes what was read of the responses whose readers left them, as at the end of a program. */
@@ -130,7 +138,8 @@ export class ModelRecorder {
       durationMs: 0,
       order: this.#notes === undefined ? [] : [this.#notes.next()],
     };
-    this.#taken.push(taken);
+    // Notes have them once they ended.
+    if (this.#notes === undefined) this.#taken.push(taken);
     const end = (): void => {
       const exchange = findExchange(taken);
       if (exchange !== undefined) this.#notes?.ended(exchange, { isFromProvider, sdk });
@@ -208,38 +217,53 @@ function findStream(body: unknown): ReadableStream<Uint8Array> | undefined {
   return WebStream.from(body as AsyncIterable<Uint8Array>) as ReadableStream<Uint8Array>;
 }
 
-/**
- * The same response. What is read of it is added to `read`.
- * @param end called once it ended, broke off or was canceled by its reader.
- */
-function tapped(response: Response, read: Uint8Array[], end: (cut?: NetworkFault) => void): Response {
+/** What is told of a response while it is read. Nothing that it throws reaches the reader. */
+interface ResponseTap {
+  seen(chunk: Uint8Array): void;
+  /** It ended, broke off or was canceled by its reader. */
+  end(cut?: NetworkFault): void;
+}
+
+/** The same response, seen as it is read. */
+export function tapped(response: Response, tap: ResponseTap): Response {
   const { body, url, redirected, type } = response;
+  const tell = (work: () => void): void => {
+    try {
+      work();
+    } catch {
+      // What is recorded never stops the program.
+    }
+  };
   if (body === null) {
-    end();
+    tell(() => tap.end());
     return response;
   }
   const reader = body.getReader();
-  const passed = new ReadableStream<Uint8Array>({
-    async pull(controller) {
+  const source = {
+    async pull(controller: ReadableByteStreamController): Promise<void> {
       try {
         const { done, value } = await reader.read();
         if (done) {
-          end();
+          tell(() => tap.end());
           controller.close();
+          controller.byobRequest?.respond(0);
           return;
         }
-        read.push(value);
-        controller.enqueue(value);
+        tell(() => tap.seen(value));
+        // A stream of bytes takes the chunk's buffer.
+        controller.enqueue(new Uint8Array(value));
       } catch (error) {
-        end(toNetworkFault(error));
+        tell(() => tap.end(toNetworkFault(error)));
         controller.error(error);
       }
     },
-    async cancel(reason) {
-      end();
+    async cancel(reason: unknown): Promise<void> {
+      tell(() => tap.end());
       await reader.cancel(reason);
     },
-  });
+  };
+  // As the bodies of `fetch` are, for readers with buffers of their own.
+  const passed = new ReadableStream({ type: 'bytes', ...source });
   return Object.defineProperties(new Response(passed, response), {
     url: { value: url },
     redirected: { value: redirected },
