@@ -1,6 +1,5 @@
 /** Figures and names that are presented as found and that neither results nor calls nor the user have. */
 import type { ReadStep } from '../trace/index.ts';
-import { call, example } from './examples.ts';
 import { type Fact, LABELED, OF_SEVERAL } from './facts.ts';
 import type { AnswerReading, Rule, RuleFinding } from './types.ts';
 
@@ -27,20 +26,6 @@ const figureNotFound: Rule = {
   says: 'a figure that nothing has',
   kind: 'unsupported_number',
   needsAllSteps: true,
-  finds: [
-    example(
-      'How far is it?',
-      'The walk is 5.8 km and the parking costs ¥35 an hour.',
-      call('route', { from: 'a', to: 'b' }, { distance: 5768, mode: 'foot' }),
-    ),
-  ],
-  spares: [
-    example(
-      'How far is it?',
-      'The walk is 5.8 km long.',
-      call('route', { from: 'a', to: 'b' }, { distance: 5768, mode: 'foot' }),
-    ),
-  ],
   apply: (reading) =>
     firstOfEach(
       missing(reading).filter(
@@ -74,20 +59,6 @@ const nameNotFound: Rule = {
   says: 'an address, a path or an identifier that nothing has',
   kind: 'unsupported_name',
   needsAllSteps: true,
-  finds: [
-    example(
-      'Find the page.',
-      'The page is https://example.com/guide/setup-77.',
-      call('search', { q: 'guide' }, 'Guides: https://example.com/guide/start'),
-    ),
-  ],
-  spares: [
-    example(
-      'Find the page.',
-      'The page is https://example.com/guide/start.',
-      call('search', { q: 'guide' }, 'Guides: https://example.com/guide/start'),
-    ),
-  ],
   apply: (reading) =>
     reading.known.isCut || reading.statements.some(({ lower }) => DISCLOSED.test(lower))
       ? []
