@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileLinear, compileSchema, SchemaRefusedError } from '../src/json/index.ts';
+import { lintPolicy, PolicyGate } from '../src/policy/index.ts';
 import { cpuMs } from './support/cpu-time.ts';
 import { needsData, readRows } from './support/data.ts';
 import { longTest } from './support/size.ts';
@@ -195,6 +196,50 @@ test('hostile schemas are refused: async, unknown dialects, other documents, exc
     assert.throws(() => compileSchema(schema), SchemaRefusedError, JSON.stringify(schema)?.slice(0, 80));
   }
 });
+
+type Args = Record<string, unknown>;
+
+/** Schemas that servers publish, arguments that fit them, and arguments that break what they say beside. */
+const WRITTEN_WRONG: readonly (readonly [string, object, Args, Args])[] = [
+  [
+    'required among the properties',
+    { properties: { a: { type: 'string' }, required: ['a'] } },
+    { a: 'x' },
+    { a: 1 },
+  ],
+  [
+    'a type among the properties',
+    { properties: { a: { type: 'string' }, type: 'object' } },
+    { a: 'x' },
+    { a: 1 },
+  ],
+  [
+    'allOf with one schema',
+    { properties: { a: { maxLength: 1, allOf: { type: 'string' } } } },
+    { a: 'x' },
+    { a: 'xx' },
+  ],
+  [
+    'a type of another language',
+    { properties: { a: { type: 'System.String' }, b: { type: 'integer' } } },
+    { a: 'x' },
+    { b: 'x' },
+  ],
+  ['required of draft 3', { properties: { a: { type: 'string', required: true } } }, { a: 'x' }, { a: 1 }],
+  ['an empty list of properties', { properties: [], additionalProperties: false }, {}, { a: 1 }],
+  ['a required argument without a schema', { properties: {}, required: ['a'] }, { a: 'x' }, {}],
+];
+
+for (const [what, schema, right, wrong] of WRITTEN_WRONG) {
+  test(`a tool keeps its other checks behind the gate: ${what}`, () => {
+    const tools = { s: { tools: [{ name: 't', inputSchema: { type: 'object', ...schema } }] } };
+    using gate = new PolicyGate({ policy: { s: ['t'] }, tools });
+    const decide = (args: Args) => gate.evaluate({ server: 's', tool: 't', args }).decision;
+    assert.deepEqual([decide(right), decide(wrong)], ['allow', 'deny']);
+    const codes = lintPolicy({ s: ['t'] }, tools).map(({ code }) => code);
+    assert.equal(codes.includes('ignored_keyword'), !what.startsWith('a required'), codes.join());
+  });
+}
 
 test('two schemas with one $id keep their own validators', () => {
   const first = compileSchema({ $id: 'https://example.com/s', type: 'string' });

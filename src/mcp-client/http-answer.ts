@@ -126,12 +126,11 @@ function lostSession(
   text: string,
 ): SessionExpired | undefined {
   const hasSession = new Headers(init?.headers).has('mcp-session-id');
-  if (answer === undefined) {
-    const isGone = hasSession && (status === 404 || status === 410);
-    return isGone || (!ok && isAboutSession(text)) ? expired(status, text) : undefined;
-  }
+  const isGone = hasSession && (status === 404 || status === 410);
+  if (answer === undefined)
+    return isGone || ((hasSession || !ok) && isAboutSession(text)) ? expired(status, text) : undefined;
   const { error } = answer;
-  if (error === undefined || !hasSession || !SESSION_CODES.has(error.code)) return undefined;
+  if (error === undefined || !hasSession || !(isGone || SESSION_CODES.has(error.code))) return undefined;
   // A tool may have sessions of its own, and says so under status 200 too: only the code of the SDKs counts there.
   if (ok && error.code !== -32_001) return undefined;
   return isAboutSession(error.message) ? expired(status, error.message) : undefined;

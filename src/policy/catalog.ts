@@ -35,6 +35,8 @@ export interface ToolChecks {
   readonly declared: DeclaredArguments;
   /** Patterns of its schemas that no engine here can run: the server checks them. */
   readonly unchecked: readonly string[];
+  /** Keywords of its schemas that assert nothing, for they are written wrong: the server checks what it meant. */
+  readonly ignored: readonly string[];
   readonly strictFormats: boolean;
   /** True when the schema declares an argument of this name, by `properties` or a pattern of `patternProperties`. */
   declares(name: string, budget: StepBudget): boolean;
@@ -312,7 +314,7 @@ function duplicate(tool: CatalogTool, other: string): CatalogTool {
 }
 
 function* compileChecks(definition: ToolDefinition, strictFormats: boolean): Steps<ToolChecks> {
-  const options = { checksFormats: strictFormats, leavesPatterns: true };
+  const options = { checksFormats: strictFormats, isForeign: true };
   const input = yield* compileSteps(definition.inputSchema, options);
   const { outputSchema } = definition;
   if (outputSchema === false)
@@ -328,5 +330,6 @@ function* compileChecks(definition: ToolDefinition, strictFormats: boolean): Ste
   const declares: ToolChecks['declares'] = (name, budget) =>
     names.has(name) || known?.check({ [name]: true }, budget).valid === true;
   const unchecked = [...input.unchecked, ...(output?.unchecked ?? [])];
-  return { input, output, declared, declares, unchecked, strictFormats };
+  const ignored = [...input.ignored, ...(output?.ignored ?? [])];
+  return { input, output, declared, declares, unchecked, ignored, strictFormats };
 }

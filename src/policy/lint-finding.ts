@@ -13,6 +13,7 @@
  * - `destructive`: any call of a tool is allowed that its server calls destructive.
  * - `barred`: a tool that a rule allows cannot be called, because of its definition.
  * - `unchecked_pattern`: a pattern of a tool's schema that is not checked before the call.
+ * - `ignored_keyword`: a keyword of a tool's schema that asserts nothing, for it is written wrong.
  * - `shadow`: the policy records decisions and enforces none.
  */
 export type LintCode =
@@ -30,6 +31,7 @@ export type LintCode =
   | 'destructive'
   | 'barred'
   | 'unchecked_pattern'
+  | 'ignored_keyword'
   | 'shadow';
 
 export interface LintFinding {

@@ -28,6 +28,9 @@ export function lintPolicy(
   return new Lint(loaded, tools).run();
 }
 
+/** Of one tool, in a message. */
+const MAX_IGNORED = 3;
+
 class Lint {
   readonly #loaded: LoadedPolicy;
   readonly #catalog: ToolCatalog | undefined;
@@ -157,6 +160,11 @@ class Lint {
         const patterns = checks.unchecked.map((pattern) => JSON.stringify(pattern.slice(0, 80))).join(', ');
         const message = `Rule '${id}': ${server}/${name} has patterns that only its server checks: ${patterns}`;
         this.#warn('unchecked_pattern', [id], message);
+      }
+      if (checks !== undefined && checks.ignored.length > 0) {
+        const found = checks.ignored.slice(0, MAX_IGNORED).join('; ');
+        const message = `Rule '${id}': the schema of ${server}/${name} is not checked where it is written wrong: ${found}`;
+        this.#warn('ignored_keyword', [id], message);
       }
       const { required: byTool } = definition.inputSchema as { required?: unknown };
       const given = new Set([...required, ...(Array.isArray(byTool) ? byTool : [])]);

@@ -87,7 +87,7 @@ export async function structureProblem(
   if (structure === undefined) return 'the tool declares an outputSchema and returned no structuredContent';
   let schema: CompiledSchema;
   try {
-    schema = await takeInSlices(compileSteps(outputSchema, { checksFormats: false, leavesPatterns: true }));
+    schema = await takeInSlices(compileSteps(outputSchema, { checksFormats: false, isForeign: true }));
   } catch (error) {
     diag.warn(
       `mcp-observatory: the outputSchema of "${name}" cannot be checked: ${(error as Error).message}`,

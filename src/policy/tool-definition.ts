@@ -34,7 +34,7 @@ export function withInputSchema(tool: ToolDefinition): ToolDefinition {
 /**
  * Why no call of a tool can be checked by its definition, or undefined. Arguments are an object, so another
  * `inputSchema.type` is refused. MCP wants an object as the schema of each property, so `{"properties": {"a": true}}` is
- * refused although JSON Schema allows it. An `outputSchema` is any JSON Schema, `true` and `false` included.
+ * refused although JSON Schema allows it; other values there are typing errors, which assert nothing. An `outputSchema` is any JSON Schema, `true` and `false` included.
  */
 export function definitionProblem(tool: unknown): string | undefined {
   if (!isObject(tool)) return 'A tool definition is an object';
@@ -60,9 +60,7 @@ function inputProblem(schema: unknown): string | undefined {
   const { type, properties } = schema;
   const allowsObject = type === undefined || [type].flat().includes('object');
   if (!allowsObject) return `'inputSchema.type' is "object"`;
-  if (properties === undefined) return undefined;
-  if (!isObject(properties)) return `'inputSchema.properties' is an object`;
-  const wrong = Object.entries(properties).find(([, property]) => !isObject(property));
+  const wrong = Object.entries(readObject(properties)).find(([, property]) => typeof property === 'boolean');
   return wrong && `'inputSchema.properties.${wrong[0].slice(0, 64)}' is a schema object`;
 }
 
@@ -94,7 +92,7 @@ export interface DeclaredArguments {
 }
 
 /**
- * Collects the argument names an input schema declares, through `allOf`, `anyOf`, `oneOf`, `if`/`then`/`else`,
+ * Collects the argument names an input schema declares or requires, through `allOf`, `anyOf`, `oneOf`, `if`/`then`/`else`,
  * `dependentSchemas` and local `$ref`s.
  */
 export function declaredArguments(schema: unknown): DeclaredArguments {
@@ -106,6 +104,8 @@ export function declaredArguments(schema: unknown): DeclaredArguments {
     if (!isObject(node) || seen.has(node)) return;
     seen.add(node);
     for (const key of Object.keys(readObject(node.properties))) names.add(key);
+    if (Array.isArray(node.required))
+      for (const key of node.required) if (typeof key === 'string') names.add(key);
     patterns.push(...Object.keys(readObject(node.patternProperties)));
     if (node.additionalProperties !== undefined || node.unevaluatedProperties !== undefined)
       isExplicit = true;

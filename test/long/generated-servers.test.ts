@@ -35,6 +35,13 @@ const PROPERTIES = [
   '{"type":"object","additionalProperties":{"anyOf":[{"type":"string"},{"properties":{"$meta":{"type":"integer"}}}]}}',
   '{"type":"object","patternProperties":{"^(?=x)":{"type":"string"}}}',
   '{}',
+  // What servers write wrong.
+  '{"type":"System.String"}',
+  '{"allOf":{"type":"string"},"enum":"a"}',
+  '{"type":"string","required":true}',
+  '{"type":"object","properties":[]}',
+  '["a"]',
+  '"string"',
 ];
 
 const DIALECTS = [

@@ -4,7 +4,7 @@ import { isExactInteger } from '../exact-integers.ts';
 import { isObject, type JsonObject } from '../lenient-json.ts';
 import { NUMBER_FORMATS, TEXT_FORMATS } from './formats.ts';
 import { compilePattern } from './patterns.ts';
-import { SchemaRefusedError, shown } from './refused.ts';
+import { MisusedKeywordError, SchemaRefusedError, shown } from './refused.ts';
 import type { SchemaRun, Validate } from './run.ts';
 import { payForWalk, type StepBudget, toSteps } from './steps.ts';
 
@@ -41,10 +41,10 @@ function typeCheck(given: unknown, _: string, { isNullable }: AssertionContext):
   const checks = names.map((name) => {
     if (typeof name === 'string' && Object.hasOwn(TYPES, name))
       return TYPES[name] as (value: unknown) => boolean;
-    throw new SchemaRefusedError(`The type ${shown(name)} is not one of JSON Schema`);
+    throw new MisusedKeywordError(`The type ${shown(name)} is not one of JSON Schema`);
   });
   const [first] = checks;
-  if (first === undefined) throw new SchemaRefusedError("'type' names no type");
+  if (first === undefined) throw new MisusedKeywordError("'type' names no type");
   const message = `must be ${[...new Set(names)].join(',')}`;
   if (checks.length === 1) return (value, run) => first(value) || run.fail(message);
   return (value, run) => checks.some((check) => check(value)) || run.fail(message);
@@ -240,8 +240,8 @@ function format(given: unknown, keyword: string, context: AssertionContext): Val
   };
 }
 
-export function misused(keyword: string, wanted: string): SchemaRefusedError {
-  return new SchemaRefusedError(`'${keyword}' takes ${wanted}`);
+export function misused(keyword: string, wanted: string): MisusedKeywordError {
+  return new MisusedKeywordError(`'${keyword}' takes ${wanted}`);
 }
 
 /** In the order of their cost. */

@@ -23,8 +23,10 @@ export interface CompiledSchema {
   readonly hash: string;
   /** What the schema itself wants of a value, beside all else. */
   readonly wants: SchemaWants;
-  /** Patterns that are not checked, as {@link CompileOptions.leavesPatterns} has it. */
+  /** Patterns that are not checked, as {@link CompileOptions.isForeign} has it. */
   readonly unchecked: readonly string[];
+  /** Which keywords assert nothing, and why, as {@link CompileOptions.isForeign} has it. */
+  readonly ignored: readonly string[];
   /** @param budget what the check may cost. @defaultValue a budget of its own */
   check(value: unknown, budget?: StepBudget): SchemaVerdict;
   /**
@@ -56,7 +58,7 @@ export function compileSchema(schema: unknown, options: CompileOptions = {}): Co
 
 /** As {@link compileSchema}, in steps of some milliseconds: cold, the whole can take more than 50. */
 export function* compileSteps(schema: unknown, options: CompileOptions = {}): Steps<CompiledSchema> {
-  const { remotes, checksFormats = true, strictWith, leavesPatterns = false } = options;
+  const { remotes, checksFormats = true, strictWith, isForeign = false } = options;
   const budget = new StepBudget();
   const isCached = remotes === undefined && strictWith === undefined;
   let hash: string;
@@ -71,7 +73,7 @@ export function* compileSteps(schema: unknown, options: CompileOptions = {}): St
       throw new SchemaRefusedError(`The schema has more than ${MAX_SCHEMA_BYTES} bytes`);
     }
     hash = sha256Hex(text);
-    key = `${hash} ${checksFormats} ${leavesPatterns}`;
+    key = `${hash} ${checksFormats} ${isForeign}`;
     const known = isCached ? cache.get(key) : undefined;
     if (known instanceof SchemaRefusedError) throw known;
     if (known !== undefined) return known;
@@ -86,12 +88,13 @@ export function* compileSteps(schema: unknown, options: CompileOptions = {}): St
     yield;
     const compiler = new Compiler(copy, options, budget);
     yield* compiler.steps();
-    const { validate, wants, unchecked } = compiler;
+    const { validate, wants, unchecked, ignored } = compiler;
     compileStats.compiled += 1;
     outcome = {
       hash,
       wants,
       unchecked,
+      ignored,
       check: (value, own) => runCheck(validate, value, own ?? new StepBudget()),
       test: (value, own) => validate(value, new SchemaRun(own), undefined),
     };

@@ -11,8 +11,9 @@ import {
   type SchemaWants,
   toOpposite,
 } from './implied-types.ts';
+import { SUBSCHEMAS } from './metaschema.ts';
 import { compilePattern } from './patterns.ts';
-import { SchemaRefusedError, shown } from './refused.ts';
+import { MisusedKeywordError, SchemaRefusedError, shown } from './refused.ts';
 import { isOnlyReference, type Resource, Resources } from './resources.ts';
 import type { SchemaNode, Validate } from './run.ts';
 import type { StepBudget } from './steps.ts';
@@ -33,11 +34,15 @@ export interface CompileOptions {
    */
   readonly reading?: SchemaReading | undefined;
   /**
-   * Patterns that no engine here can run are not checked, and named in {@link CompiledSchema.unchecked}; else they refuse
-   * the schema. @defaultValue false
+   * For schemas a server wrote, which checks its arguments itself: patterns that no engine here can run are not checked
+   * and named in {@link CompiledSchema.unchecked}, and keywords with a value they do not take assert nothing and are
+   * told in {@link CompiledSchema.ignored}; else both refuse the schema. @defaultValue false
    */
-  readonly leavesPatterns?: boolean | undefined;
+  readonly isForeign?: boolean | undefined;
 }
+
+/** Keywords that take a list of schemas and nothing else. */
+const LISTS: readonly string[] = SUBSCHEMAS.lists.filter((keyword) => keyword !== 'items');
 
 const NO_REMOTES: ReadonlyMap<string, unknown> = new Map();
 
@@ -73,6 +78,8 @@ export class Compiler {
   readonly wants: SchemaWants;
   /** Patterns that are not checked. */
   readonly unchecked: string[] = [];
+  /** Which keywords assert nothing, and why. */
+  readonly ignored: string[] = [];
   readonly #resources: Resources;
   readonly #options: CompileOptions;
   readonly #nodes = { wide: new Map<object, SchemaNode>(), narrow: new Map<object, SchemaNode>() };
@@ -101,7 +108,10 @@ export class Compiler {
   #node(schema: unknown, near: Resource, reading: SchemaReading): SchemaNode {
     if (schema === true) return ALWAYS;
     if (schema === false) return NEVER;
-    if (!isObject(schema)) throw new SchemaRefusedError('A schema is an object or a boolean');
+    if (!isObject(schema)) {
+      this.#ignore(new MisusedKeywordError(`A schema is an object or a boolean, not ${shown(schema)}`));
+      return ALWAYS;
+    }
     const known = this.#nodes[reading].get(schema);
     if (known !== undefined) return known;
     const node: SchemaNode = { validate: notCompiled };
@@ -118,7 +128,7 @@ export class Compiler {
 
   #keywords(given: JsonObject, resource: Resource, reading: SchemaReading): readonly Validate[] {
     // What an operator wrote does what it says, or is refused.
-    const schema = this.#options.strictWith === undefined ? present(given) : given;
+    const schema = this.#options.strictWith === undefined ? this.#readable(present(given)) : given;
     if (Object.hasOwn(schema, '$async') && typeof schema.$async === 'boolean') {
       throw new SchemaRefusedError("The schema holds '$async', which JSON Schema does not have");
     }
@@ -138,7 +148,7 @@ export class Compiler {
       if (types.length > 0) found.push(ASSERTIONS.get('type')?.(types, 'type', assertions));
       for (const [keyword, assertion] of ASSERTIONS) {
         const given = schema[keyword];
-        if (given !== undefined) found.push(assertion(given, keyword, assertions));
+        if (given !== undefined) found.push(this.#attempt(() => assertion(given, keyword, assertions)));
       }
       for (const [keyword, make] of Object.entries(this.#options.strictWith ?? {})) {
         if (schema[keyword] === undefined) continue;
@@ -162,12 +172,40 @@ export class Compiler {
       },
     };
     for (const [keywords, applicator] of APPLICATORS) {
-      if (keywords.some((keyword) => schema[keyword] !== undefined)) found.push(applicator(schema, context));
+      if (keywords.some((keyword) => schema[keyword] !== undefined))
+        found.push(this.#attempt(() => applicator(schema, context)));
     }
     for (const [keyword, applicator] of LAST_APPLICATORS) {
       if (schema[keyword] !== undefined) found.push(applicator(schema, context));
     }
     return found.filter((each) => each !== undefined);
+  }
+
+  /** The keywords of a schema without lists and maps of schemas that are none: what stands beside them still holds. */
+  #readable(schema: JsonObject): JsonObject {
+    if (this.#options.isForeign !== true) return schema;
+    const isWrong = (keyword: string) =>
+      (LISTS.includes(keyword) && !(Array.isArray(schema[keyword]) && schema[keyword].length > 0)) ||
+      (SUBSCHEMAS.maps.includes(keyword) && !isObject(schema[keyword]));
+    const wrong = Object.keys(schema).filter(isWrong);
+    if (wrong.length === 0) return schema;
+    for (const keyword of wrong) this.#ignore(misused(keyword, 'schemas'));
+    return Object.fromEntries(Object.entries(schema).filter(([keyword]) => !wrong.includes(keyword)));
+  }
+
+  #attempt(compile: () => Validate | undefined): Validate | undefined {
+    try {
+      return compile();
+    } catch (error) {
+      this.#ignore(error);
+      return undefined;
+    }
+  }
+
+  /** Notes what is written wrong in a server's schema, and throws anything else. */
+  #ignore(error: unknown): void {
+    if (this.#options.isForeign !== true || !(error instanceof MisusedKeywordError)) throw error;
+    this.ignored.push(error.message);
   }
 
   /** A pattern of many in one schema, which is compiled in a later step. */
@@ -182,7 +220,7 @@ export class Compiler {
   }
 
   #unchecked(): ((pattern: string) => void) | undefined {
-    return this.#options.leavesPatterns === true ? (pattern) => this.unchecked.push(pattern) : undefined;
+    return this.#options.isForeign === true ? (pattern) => this.unchecked.push(pattern) : undefined;
   }
 
   /** Strict schemas must not hold a keyword that does nothing: `maxLenght` would allow everything. */

@@ -6,6 +6,14 @@ export class SchemaRefusedError extends Error {
   }
 }
 
+/** A keyword with a value that it does not take. */
+export class MisusedKeywordError extends SchemaRefusedError {
+  constructor(message: string) {
+    super(message);
+    this.name = 'MisusedKeywordError';
+  }
+}
+
 /** A text of a schema, short enough for a message. */
 export function shown(value: unknown): string {
   return (JSON.stringify(value) ?? String(value)).slice(0, 80);
