@@ -77,7 +77,7 @@ test('--help lists every command in one of six groups', async () => {
     guard: 'gate hook approvals',
     record: 'golden',
     run: 'run ask',
-    serve: 'collect db doctor',
+    serve: 'collect db setup doctor',
     more: 'demo score reviews drift templates',
   });
 });

@@ -67,6 +67,10 @@ export const COMMANDS: CommandTable = {
     summary: 'create, update, inspect, prune and archive the tables',
     load: async () => (await import('./db.ts')).dbCommand,
   },
+  setup: {
+    summary: 'write what a program or coding agent needs, run it, wait for a span',
+    load: async () => (await import('./setup/index.ts')).setupCommand,
+  },
   doctor: {
     summary: 'what would be traced, where spans go, and what is misconfigured',
     load: async () => (await import('./doctor.ts')).doctorCommand,
@@ -99,7 +103,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   guard: ['gate', 'hook', 'approvals'],
   record: ['golden'],
   run: ['run', 'ask'],
-  serve: ['collect', 'db', 'doctor'],
+  serve: ['collect', 'db', 'setup', 'doctor'],
 };
 
 function describeGroup(group: string, names: readonly string[]): string[] {

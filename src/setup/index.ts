@@ -4,5 +4,5 @@
  */
 export { type Destination, tryDestinations } from './destinations.ts';
 export type { StartOptions } from './options.ts';
-export { diagnose } from './registration/index.ts';
+export { diagnose, installedPackage } from './registration/index.ts';
 export { type Observatory, startObservatory } from './start-observatory.ts';

@@ -1,16 +1,18 @@
 // Runs with the others that need a quiet PostgreSQL: a refresh waits for every open transaction of its server.
-/** An application of Next.js 16 with two lines of ours, as `next start` serves it and as `output: 'standalone'` is deployed. */
+/** An application of Next.js 16 with two lines of ours, as `setup` writes them, as `next start` serves it and as `output: 'standalone'` is deployed. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cp, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
+import { setupCommand } from '../../src/cli/setup/index.ts';
 import { openDatabase, refreshRollups } from '../../src/postgres/index.ts';
 import { diagnose } from '../../src/setup/index.ts';
 import { ROOT } from '../support/consumer.ts';
 import { FreshApps } from '../support/fresh-app.ts';
 import { noPostgres, type PostgresServer, startQuietPostgres } from '../support/postgres-server.ts';
+import { runCommand } from '../support/run-command.ts';
 
 const run = promisify(execFile);
 const skip = noPostgres();
@@ -30,6 +32,8 @@ before(async () => {
   ];
   folder = await apps.install('next', [...packages, '@modelcontextprotocol/server@2', 'mcp-handler@2.4.0']);
   await cp(join(ROOT, 'test/fixtures/next'), folder, { recursive: true });
+  const { stdout } = await runCommand(setupCommand, ['--folder', folder, '--no-run']);
+  assert.match(stdout, /^instrumentation\.js \(new\)/m);
 });
 after(async () => {
   await apps?.[Symbol.asyncDispose]();

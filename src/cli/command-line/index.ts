@@ -9,6 +9,19 @@ export {
   usageError,
 } from './command.ts';
 export { DATABASE_FLAGS, findDatabaseUrl, findOpenDatabase } from './database.ts';
+export {
+  decodeUtf8,
+  type FileEdit,
+  findEditable,
+  formatLike,
+  isSame,
+  keepBackup,
+  readBackup,
+  readIfThere,
+  readJsonSettings,
+  restoreFile,
+  writeWithBackup,
+} from './edited-file.ts';
 export { END_MS, EndingSignal } from './ending-signal.ts';
 export { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, toExitCode } from './exit-codes.ts';
 export { FETCHED_SETS, fetchedFolder, fetchedModule, isInstalled } from './fetched-packages.ts';

@@ -7,6 +7,7 @@ import {
   type CommandIo,
   type CommandTable,
   EXIT_OK,
+  findEditable,
   print,
   readFlags,
   usageError,
@@ -15,7 +16,7 @@ import { findPolicyPath, POLICY_FLAGS } from '../policy-options/index.ts';
 import { printableLine } from '../terminal/index.ts';
 import { CLIENTS, type HookClient } from './clients.ts';
 import { decideEvent } from './decide-event.ts';
-import { findSettings, installHooks, uninstallHooks, withHooks } from './settings-file.ts';
+import { installHooks, uninstallHooks, withHooks } from './settings-file.ts';
 
 const NAMES = Object.keys(CLIENTS);
 
@@ -115,7 +116,7 @@ async function runInstall(args: readonly string[], io: CommandIo): Promise<numbe
     io.stdout.write(edit.text.replace(/^/gm, '  '));
     return EXIT_OK;
   }
-  installHooks(path, edit);
+  installHooks(edit);
   io.stdout.writeLine(
     `${path} runs the hook, by ${policy}${values.enforce === true ? '' : ', which is not enforced'}`,
   );
@@ -132,7 +133,7 @@ async function runUninstall(args: readonly string[], io: CommandIo): Promise<num
 }
 
 function toSettings(client: HookClient, given: string | undefined): string {
-  return findSettings(given === undefined ? join(homedir(), client.settings) : resolve(given));
+  return findEditable(given === undefined ? join(homedir(), client.settings) : resolve(given));
 }
 
 /** A hook that cannot start would let the tool through, so that its failure is the code that denies. */

@@ -1,0 +1,145 @@
+/** Edits of files that belong to the user: written with a backup beside the file, and restored from it byte by byte. */
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { FILE_LIMITS, isObject, type JsonObject, parseStrictJson } from '../../json/index.ts';
+import { usageError } from './command.ts';
+
+/** What is kept beside a file until the edit is undone. */
+interface Backup {
+  /** Base64 of the file as it was; null where there was none. */
+  readonly before: string | null;
+  /** Base64 of the file as it was written. */
+  readonly after: string;
+}
+
+/** What a file becomes. */
+export interface FileEdit {
+  readonly path: string;
+  /** The file as it was; undefined where there was none. */
+  readonly before: Buffer | undefined;
+  readonly text: string;
+}
+
+/** The file that is edited: links to it stay. @throws ObservatoryError `INVALID_OPTION` for one that must not be written */
+export function findEditable(path: string): string {
+  const isThere = existsSync(path);
+  if (!isThere && lstatSync(path, { throwIfNoEntry: false }) !== undefined)
+    throw usageError(`'${path}' is a link that leads nowhere, so it is not edited`);
+  if (isThere && (statSync(path).mode & 0o222) === 0)
+    throw usageError(`'${path}' may not be written, so it is not edited`);
+  return isThere ? realpathSync(path) : path;
+}
+
+/** Undefined where there is no file. */
+export function readIfThere(path: string): Buffer | undefined {
+  return existsSync(path) ? readFileSync(path) : undefined;
+}
+
+/** @throws ObservatoryError `INVALID_OPTION` for what is not UTF-8 */
+export function decodeUtf8(path: string, content: Buffer | undefined): string {
+  const text = content?.toString('utf8') ?? '';
+  if (content !== undefined && !content.equals(Buffer.from(text)))
+    throw usageError(`'${path}' is not UTF-8, so it is not edited`);
+  return text;
+}
+
+/** Settings; none for an empty text. @throws ObservatoryError `INVALID_OPTION` for what is no object in plain JSON */
+export function readJsonSettings(path: string, text: string): JsonObject {
+  if (text.trim() === '') return {};
+  let settings: unknown;
+  try {
+    settings = parseStrictJson(text, FILE_LIMITS);
+  } catch (cause) {
+    throw usageError(`'${path}' is no plain JSON, so it is not edited: ${(cause as Error).message}`, cause);
+  }
+  if (isObject(settings)) return settings;
+  throw usageError(`'${path}' is not an object of settings, so it is not edited`);
+}
+
+/** JSON with the indentation and the end that the file has. */
+export function formatLike(text: string, settings: JsonObject): string {
+  const indent = /^\{\r?\n([ \t]+)/.exec(text)?.[1] ?? '  ';
+  const json = JSON.stringify(settings, null, indent);
+  return text === '' || text.endsWith('\n') ? `${json}\n` : json;
+}
+
+/**
+ * Writes a file, unless it was changed meanwhile.
+ * @param original what an undo restores; not used where the file is as an earlier edit left it, since that edit's is.
+ * @param newMode of a file that is not there yet.
+ */
+export function writeWithBackup(
+  { path, before, text }: FileEdit,
+  ending: string,
+  original: Buffer | undefined,
+  newMode = 0o600,
+): void {
+  mkdirSync(dirname(path), { recursive: true });
+  if (!isSame(readIfThere(path), before))
+    throw usageError(`'${path}' was changed just now, so it is not edited. Try again`);
+  keepBackup(path, ending, before, original, Buffer.from(text));
+  replaceFile(path, text, before === undefined ? newMode : statSync(path).mode & 0o777);
+}
+
+/** Keeps what a file was, for one that is written, or was by another program. */
+export function keepBackup(
+  path: string,
+  ending: string,
+  before: Buffer | undefined,
+  original: Buffer | undefined,
+  after: Buffer,
+): void {
+  const known = readBackup(path, ending);
+  const isOfOurs = known !== undefined && before?.equals(Buffer.from(known.after, 'base64')) === true;
+  const kept = isOfOurs ? known.before : (original?.toString('base64') ?? null);
+  const backup: Backup = { before: kept, after: after.toString('base64') };
+  replaceFile(`${path}${ending}`, JSON.stringify(backup), 0o600);
+}
+
+export function isSame(one: Buffer | undefined, other: Buffer | undefined): boolean {
+  return one === undefined ? other === undefined : other !== undefined && one.equals(other);
+}
+
+export function readBackup(path: string, ending: string): Backup | undefined {
+  try {
+    const backup: unknown = JSON.parse(readFileSync(`${path}${ending}`, 'utf8'));
+    if (!isObject(backup) || typeof backup.after !== 'string') return undefined;
+    return backup.before === null || typeof backup.before === 'string'
+      ? (backup as unknown as Backup)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Puts a file back, or takes it away where `content` is undefined, and its backup with it. */
+export function restoreFile(path: string, ending: string, content: Buffer | string | undefined): void {
+  if (content === undefined) rmSync(path);
+  else replaceFile(path, content, statSync(path).mode & 0o777);
+  rmSync(`${path}${ending}`, { force: true });
+}
+
+/** Through a file beside it, so that it is never there in part. */
+function replaceFile(path: string, content: string | Buffer, mode: number): void {
+  const beside = `${path}.${process.pid}`;
+  try {
+    writeFileSync(beside, content, { mode: 0o600, flag: 'wx' });
+    // A file is made with less than its mode, by the mask of the process.
+    chmodSync(beside, mode);
+    renameSync(beside, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') rmSync(beside, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,170 @@
+/** Runs a program once and waits until a span of it arrives. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gunzipSync } from 'node:zlib';
+import { isPackageScope } from '../../base/index.ts';
+import { endTree, MARKER_VARIABLE, tieToParent } from '../../mcp-client/index.ts';
+import { decodeJson, decodeProtobuf, type ReceivedSpan } from '../../otlp/index.ts';
+
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
+const MAX_SPANS = 100_000;
+const MAX_TAIL_CHARS = 4096;
+/** How long a program that was told to end may take. */
+const CLOSE_MS = 3000;
+
+/** Of a run of a program. */
+export interface FirstSpan {
+  /** The first span of ours; null where none came. */
+  readonly span: { readonly name: string; readonly scope: string } | null;
+  /** Spans of others that came. */
+  readonly others: number;
+  /** How it ended; null if it still ran. */
+  readonly exit: number | string | null;
+  /** The end of what it printed. */
+  readonly output: string;
+}
+
+interface Program {
+  /** A command of a shell. */
+  readonly command: string;
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether it is an MCP server that reads its stdin, so that it is greeted there. */
+  readonly isStdioServer: boolean;
+  readonly waitMs: number;
+  /** Ends the wait. */
+  readonly signal: AbortSignal;
+}
+
+/** What a client of MCP says first. */
+const GREETING = [
+  {
+    id: 1,
+    method: 'initialize',
+    params: {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 'mcp-observatory-setup', version: '1' },
+    },
+  },
+  { method: 'notifications/initialized' },
+  { id: 2, method: 'tools/list' },
+].map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+
+export async function awaitFirstSpan(program: Program): Promise<FirstSpan> {
+  const arrived = new Arrived();
+  const server = createServer((request, response) => {
+    void readSpans(request)
+      .then(
+        (spans) => arrived.add(spans),
+        () => {},
+      )
+      .then(() => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    return await runProgram(program, server, arrived);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+/** The spans that came, as far as they are told. */
+class Arrived {
+  span: FirstSpan['span'] = null;
+  others = 0;
+  onFirst: () => void = () => {};
+
+  add(spans: readonly ReceivedSpan[]): void {
+    for (const { name, instrumentationScope, attributes } of spans) {
+      const scope = instrumentationScope.name;
+      const isOurs =
+        isPackageScope(scope) || Object.keys(attributes).some((key) => key.startsWith('observatory.'));
+      if (!isOurs) this.others++;
+      else if (this.span === null) this.span = { name, scope };
+    }
+    if (this.span !== null) this.onFirst();
+  }
+}
+
+async function readSpans(request: IncomingMessage): Promise<readonly ReceivedSpan[]> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
+  }
+  if (request.url !== '/v1/traces' || bytes > MAX_BODY_BYTES) return [];
+  const { 'content-encoding': encoding, 'content-type': type = '' } = request.headers;
+  const sent = Buffer.concat(chunks);
+  const body = encoding === 'gzip' ? gunzipSync(sent, { maxOutputLength: MAX_BODY_BYTES }) : sent;
+  return (type.includes('json') ? decodeJson(body, MAX_SPANS) : decodeProtobuf(body, MAX_SPANS)).spans;
+}
+
+async function runProgram(program: Program, server: Server, arrived: Arrived): Promise<FirstSpan> {
+  const { command, folder, isStdioServer, waitMs, signal } = program;
+  const marker = randomUUID();
+  const { port } = server.address() as AddressInfo;
+  const child = spawn(command, {
+    cwd: folder,
+    shell: true,
+    // A group of its own, which can be ended as a whole.
+    detached: process.platform !== 'win32',
+    stdio: [isStdioServer ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+    env: { ...program.env, ...variables(`http://127.0.0.1:${port}`), [MARKER_VARIABLE]: marker },
+  });
+  const untie = child.pid === undefined ? undefined : tieToParent(child.pid, marker);
+  const output = keepTail(child);
+  const exit = new Promise<number | string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('close', (code, ended) => resolve(code ?? ended ?? 'unknown'));
+  });
+  if (isStdioServer) child.stdin?.on('error', () => {}).write(GREETING.join(''));
+  let timer: NodeJS.Timeout | undefined;
+  const stopped = new Promise<null>((resolve) => {
+    arrived.onFirst = () => resolve(null);
+    timer = setTimeout(resolve, waitMs, null);
+    signal.addEventListener('abort', () => resolve(null), { once: true });
+  });
+  const ended = await Promise.race([exit, stopped]).finally(() => clearTimeout(timer));
+  await endTree(
+    child,
+    exit.then(() => {}),
+    marker,
+    CLOSE_MS,
+  );
+  await untie?.();
+  return { span: arrived.span, others: arrived.others, exit: ended, output: output() };
+}
+
+/** Has every SDK send its spans to us, soon. */
+function variables(endpoint: string): Readonly<Record<string, string | undefined>> {
+  return {
+    OTEL_SDK_DISABLED: undefined,
+    OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${endpoint}/v1/traces`,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
+    OTEL_TRACES_EXPORTER: 'otlp',
+    OTEL_TRACES_SAMPLER: 'always_on',
+    OTEL_METRICS_EXPORTER: 'none',
+    OTEL_LOGS_EXPORTER: 'none',
+    OTEL_BSP_SCHEDULE_DELAY: '200',
+  };
+}
+
+/** @returns gives the end of what a program has printed. */
+function keepTail({ stdout, stderr }: ChildProcess): () => string {
+  let tail = '';
+  for (const stream of [stdout, stderr]) {
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
+      tail = `${tail}${chunk}`.slice(-MAX_TAIL_CHARS);
+    });
+  }
+  return () => tail;
+}

@@ -1,0 +1,1 @@
+export { setupCommand } from './setup.ts';

@@ -1,0 +1,67 @@
+/** The packages that a traced program needs beside its own, and who adds them. */
+import { execFile } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { errorMessage, INSTALL_SDK, VERSION } from '../../base/index.ts';
+import { installedPackage } from '../../setup/index.ts';
+import type { CommandIo } from '../command-line/index.ts';
+import { isFile } from './launch.ts';
+
+/** Commands that add packages, by the lock files of package managers. */
+const MANAGERS: Readonly<Record<string, string>> = {
+  'package-lock.json': 'npm install',
+  'npm-shrinkwrap.json': 'npm install',
+  'pnpm-lock.yaml': 'pnpm add',
+  'yarn.lock': 'yarn add',
+  'bun.lock': 'bun add',
+  'bun.lockb': 'bun add',
+};
+const INSTALL_MS = 300_000;
+
+export const LOCK_FILES: readonly string[] = Object.keys(MANAGERS);
+
+export interface MissingPackages {
+  readonly specs: readonly string[];
+  /** The words of the command that adds them. */
+  readonly command: readonly string[];
+  /** Whether the command writes in this folder only: the lock file of a workspace is above it. */
+  readonly isWithin: boolean;
+}
+
+/** @returns undefined where all are there. */
+export async function findMissing(folder: string): Promise<MissingPackages | undefined> {
+  const [, , ...sdk] = INSTALL_SDK.split(' ');
+  const all = [`mcp-observatory@^${VERSION}`, '@opentelemetry/api@^1.9.0', ...sdk];
+  const found = await Promise.all(
+    all.map((spec) => installedPackage(folder, spec.slice(0, spec.lastIndexOf('@')))),
+  );
+  const specs = all.filter((_, at) => found[at] === undefined);
+  if (specs.length === 0) return undefined;
+  const lock = findLock(folder);
+  const command = (MANAGERS[lock?.name ?? ''] ?? 'npm install').split(' ');
+  return { specs, command: [...command, ...specs], isWithin: lock === undefined || lock.folder === folder };
+}
+
+function findLock(folder: string): { readonly name: string; readonly folder: string } | undefined {
+  const name = LOCK_FILES.find((each) => isFile(join(folder, each)));
+  if (name !== undefined) return { name, folder };
+  return dirname(folder) === folder ? undefined : findLock(dirname(folder));
+}
+
+/** @returns what went wrong. */
+export async function installPackages(
+  { command: [file = 'npm', ...args] }: MissingPackages,
+  folder: string,
+  { env }: CommandIo,
+): Promise<string | undefined> {
+  const isWindows = process.platform === 'win32';
+  // For the shell of Windows a caret needs quotes.
+  const words = isWindows ? args.map((word) => `"${word}"`) : args;
+  try {
+    const options = { cwd: folder, env: { ...env }, timeout: INSTALL_MS, shell: isWindows };
+    await promisify(execFile)(file, words, options);
+    return undefined;
+  } catch (error) {
+    return `They could not be installed: ${errorMessage(error).slice(0, 1000)}`;
+  }
+}

@@ -1,0 +1,307 @@
+/** `mcp-observatory setup`: writes what a program or a coding agent needs, runs the program, waits for a span. */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { diagnose } from '../../setup/index.ts';
+import {
+  type Command,
+  type CommandIo,
+  EndingSignal,
+  EXIT_FAILED,
+  EXIT_OK,
+  type FileEdit,
+  isSame,
+  keepBackup,
+  numberFlag,
+  print,
+  readBackup,
+  readFlags,
+  readIfThere,
+  restoreFile,
+  usageError,
+  writeWithBackup,
+} from '../command-line/index.ts';
+import { printableLine } from '../terminal/index.ts';
+import { findProject, planChanges, type SetupPlan, toShownPath } from './changes.ts';
+import { CLIENT_NAMES, clientChange, findClientSettings } from './clients.ts';
+import { awaitFirstSpan, type FirstSpan } from './first-span.ts';
+import { findMissing, installPackages, LOCK_FILES } from './packages.ts';
+
+const WAIT_SECONDS = 60;
+
+const HELP = `Usage: mcp-observatory setup [CLIENT...] [options]
+       mcp-observatory setup [CLIENT...] --undo
+
+Finds what is in the folder, shows as a diff what has to change so that it is traced, writes that with a backup beside
+each file, installs the packages that are missing, runs the program once and waits for a span of it.
+
+The scripts of package.json that start a program get '--import mcp-observatory/register', Next.js gets withObservatory
+and instrumentation.ts, and the MCP servers of the folder that clients start with Node get the same flags. Nothing
+outside the folder is written, but for the settings of a CLIENT that is named: ${CLIENT_NAMES.join(', ')}.
+
+Options:
+  --folder DIR     folder of the application (default: the current one)
+  --run COMMAND    what starts the program (default: the start script of package.json). An MCP server on stdio is
+                   greeted; a server that waits for requests needs one while setup waits
+  --wait SECONDS   how long to wait for a span (default ${WAIT_SECONDS})
+  --no-run         only write
+  --no-install     only print which packages are missing
+  --dry-run        only show what would be written
+  --undo           restore each file byte by byte, unless it was changed since. Packages stay in node_modules
+  --json           print one JSON document
+  --help           print this
+
+Exit code 1 when no span arrived, or a file was changed since.`;
+
+const OPTIONS = {
+  folder: { type: 'string' },
+  run: { type: 'string' },
+  wait: { type: 'string' },
+  'no-run': { type: 'boolean' },
+  'no-install': { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  undo: { type: 'boolean' },
+  json: { type: 'boolean' },
+} as const;
+
+const BACKUP = '.before-mcp-observatory-setup';
+
+type Values = ReturnType<typeof readFlags<typeof OPTIONS>>['values'];
+
+/** What was done, in the words of the JSON output. */
+interface Report {
+  found: readonly string[];
+  changes: { file: string; diff: readonly string[] }[];
+  restored: string[];
+  install: string | null;
+  span: FirstSpan['span'];
+  problems: string[];
+  notes: string[];
+}
+
+export const setupCommand: Command = {
+  help: HELP,
+  async run(args, io) {
+    const { values, positionals } = readFlags(args, OPTIONS, true);
+    const folder = resolve(values.folder ?? process.cwd());
+    const places = { folder, home: io.env.HOME ?? homedir() };
+    const report: Report = {
+      found: [],
+      changes: [],
+      restored: [],
+      install: null,
+      span: null,
+      problems: [],
+      notes: [],
+    };
+    const say = (line: string) => {
+      if (values.json !== true) io.stdout.writeLine(line);
+    };
+    if (values.undo === true) undoAll(places, positionals, report, say);
+    else if (positionals.length > 0) setUpClients(places, positionals, values, report, say);
+    else await setUpFolder(folder, values, io, report, say);
+    for (const note of report.notes) say(printableLine(note));
+    for (const problem of report.problems) say(problem);
+    if (values.json === true) print(io, report);
+    return report.problems.length === 0 ? EXIT_OK : EXIT_FAILED;
+  },
+};
+
+type Say = (line: string) => void;
+
+interface Places {
+  readonly folder: string;
+  readonly home: string;
+}
+
+function setUpClients(
+  { folder, home }: Places,
+  names: readonly string[],
+  values: Values,
+  report: Report,
+  say: Say,
+): void {
+  for (const name of names) {
+    const change = clientChange(name, folder, home);
+    if (change === undefined) say(`${name} is set up already`);
+    else showChange(change, change.path, report, say);
+    if (change !== undefined && values['dry-run'] !== true) writeWithBackup(change, BACKUP, change.before);
+  }
+  report.notes.push("Start 'mcp-observatory up', then the agent: what it does is on the page.");
+}
+
+async function setUpFolder(
+  folder: string,
+  values: Values,
+  io: CommandIo,
+  report: Report,
+  say: Say,
+): Promise<void> {
+  const waitMs = 1000 * (numberFlag('--wait', values.wait, { from: 1, to: 3600 }) ?? WAIT_SECONDS);
+  const project = findProject(folder);
+  if (project === undefined) throw usageError(`There is no package.json in '${folder}'`);
+  report.found = project.kinds;
+  say(`Found: ${project.kinds.join(', ')}`);
+  for (const name of project.clients)
+    report.notes.push(`${name} is used here. Its own settings: mcp-observatory setup ${name}`);
+  const originals = new Map(
+    ['package.json', ...LOCK_FILES].map((name) => [name, readIfThere(join(folder, name))]),
+  );
+  const first = planChanges(project, values.run);
+  for (const change of first.changes) showChange(change, toShownPath(folder, change.path), report, say);
+  report.notes.push(...first.notes);
+  const missing = await findMissing(folder);
+  report.install = missing?.command.join(' ') ?? null;
+  if (report.install !== null) say(`Packages: ${report.install}`);
+  if (values['dry-run'] === true) return;
+  if (missing?.isWithin === true && values['no-install'] !== true) {
+    io.stderr.writeLine('Installing them ...');
+    report.problems.push(...[await installPackages(missing, folder, io)].filter((why) => why !== undefined));
+  } else if (missing !== undefined) {
+    const why = missing.isWithin ? '' : 'The lock file is in a folder above. ';
+    report.problems.push(`${why}Install what is missing, then run setup again: ${report.install}`);
+  }
+  const plan = planChanges(project, values.run);
+  writeChanges(folder, plan.changes, originals);
+  if (report.problems.length === 0 && values['no-run'] !== true)
+    await runOnce(folder, plan, io, waitMs, report, say);
+}
+
+function showChange({ before, text }: FileEdit, file: string, report: Report, say: Say): void {
+  const diff = diffLines(before?.toString('utf8') ?? '', text);
+  report.changes.push({ file, diff });
+  say(`${file}${before === undefined ? ' (new)' : ''}:`);
+  for (const line of diff) say(`  ${line}`);
+}
+
+/** Lock files are kept too, since an installation has changed them. */
+function writeChanges(
+  folder: string,
+  changes: readonly FileEdit[],
+  originals: ReadonlyMap<string, Buffer | undefined>,
+): void {
+  for (const change of changes) {
+    const name = toShownPath(folder, change.path);
+    const original = originals.has(name) ? originals.get(name) : change.before;
+    writeWithBackup(change, BACKUP, original, 0o644);
+  }
+  const written = new Set(changes.map(({ path }) => toShownPath(folder, path)));
+  for (const [name, original] of originals) {
+    const path = join(folder, name);
+    const now = readIfThere(path);
+    if (!written.has(name) && now !== undefined && !isSame(now, original))
+      keepBackup(path, BACKUP, original, original, now);
+  }
+}
+
+async function runOnce(
+  folder: string,
+  { command, entry, first }: SetupPlan,
+  io: CommandIo,
+  waitMs: number,
+  report: Report,
+  say: Say,
+): Promise<void> {
+  if (command === null || first !== null) {
+    report.problems.push(`Not run: ${first ?? "it is not known how. Say so: --run 'node app.js'"}`);
+    return;
+  }
+  say(`Running: ${printableLine(command)}`);
+  io.stderr.writeLine(`Waiting up to ${waitMs / 1000} s for a span. A server needs a request meanwhile.`);
+  using ending = new EndingSignal();
+  const stopped = new AbortController();
+  void ending.wait().then(() => stopped.abort());
+  const isStdioServer = entry !== null && existsSync(entry) && isOnStdio(entry);
+  const run = { command, folder, env: io.env, isStdioServer, waitMs, signal: stopped.signal };
+  const result = await awaitFirstSpan(run);
+  report.span = result.span;
+  if (result.span !== null) say(`A span arrived: ${result.span.name} (${result.span.scope})`);
+  else report.problems.push(...(await explainAbsence(folder, result, waitMs)));
+}
+
+const MAX_ENTRY_BYTES = 8 * 1024 * 1024;
+
+function isOnStdio(entry: string): boolean {
+  if (statSync(entry).size > MAX_ENTRY_BYTES) return false;
+  return /StdioServerTransport|server\/stdio|transportType: ?['"]stdio/.test(readFileSync(entry, 'utf8'));
+}
+
+async function explainAbsence(
+  folder: string,
+  { others, exit, output }: FirstSpan,
+  waitMs: number,
+): Promise<readonly string[]> {
+  const { modules, problems } = await diagnose({ folder, env: process.env });
+  const traced = modules.filter(({ state }) => state === 'hooked').map(({ name }) => name);
+  const end =
+    exit === null
+      ? `The program still ran after ${waitMs / 1000} s. If it is a server, send it a request meanwhile`
+      : `The program ended (${typeof exit === 'number' ? `exit code ${exit}` : exit})`;
+  const called =
+    traced.length === 0
+      ? 'Nothing that is traced is installed in this folder'
+      : `It made no call with ${traced.join(', ')}, or sends its spans elsewhere`;
+  const why = [
+    // A program that failed says why itself.
+    ...(exit === null || exit === 0 ? [called] : []),
+    ...(others > 0 ? [`${others} spans of other instrumentations came`] : []),
+    ...problems.map(({ message }) => message),
+  ];
+  const printed = output.trim() === '' ? [] : ['It printed:', ...output.trimEnd().split('\n').slice(-20)];
+  return [`No span arrived. ${[end, ...why].join('. ')}.`, ...printed.map((line) => printableLine(line))];
+}
+
+/** Folders in which a set-up may have written. */
+const WRITTEN_IN = ['.', 'src', '.vscode', '.cursor', '.gemini'];
+
+function undoAll({ folder, home }: Places, clients: readonly string[], report: Report, say: Say): void {
+  const paths = WRITTEN_IN.flatMap((name) => listEdited(join(folder, name)));
+  for (const path of new Set([...paths, ...clients.map((name) => findClientSettings(name, folder, home))])) {
+    const backup = readBackup(path, BACKUP);
+    if (backup === undefined) continue;
+    const file = toShownPath(folder, path);
+    if (!isSame(readIfThere(path), Buffer.from(backup.after, 'base64'))) {
+      report.problems.push(
+        `${file} was changed since, so it is not restored. ${file}${BACKUP} holds what it was`,
+      );
+      continue;
+    }
+    restoreFile(path, BACKUP, backup.before === null ? undefined : Buffer.from(backup.before, 'base64'));
+    report.restored.push(file);
+    say(`${file} is ${backup.before === null ? 'removed' : 'as it was before'}`);
+  }
+  if (report.restored.length + report.problems.length === 0) say('There is nothing to undo');
+}
+
+/** The files of a folder that have a backup and are no links. */
+function listEdited(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(BACKUP))
+    .map(({ name }) => join(folder, name.slice(0, -BACKUP.length)));
+}
+
+/** Lines around a difference. */
+const CONTEXT = 2;
+
+/** The lines in which two texts differ, as `diff -u` shows them, from the first to the last. */
+function diffLines(before: string, after: string): readonly string[] {
+  const [one, other] = [toLines(before), toLines(after)];
+  const most = Math.min(one.length, other.length);
+  let head = 0;
+  while (head < most && one[head] === other[head]) head++;
+  let tail = 0;
+  while (tail < most - head && one.at(-1 - tail) === other.at(-1 - tail)) tail++;
+  const end = one.length - tail;
+  return [
+    ...one.slice(Math.max(0, head - CONTEXT), head).map((line) => ` ${line}`),
+    ...one.slice(head, end).map((line) => `-${line}`),
+    ...other.slice(head, other.length - tail).map((line) => `+${line}`),
+    ...one.slice(end, end + CONTEXT).map((line) => ` ${line}`),
+  ];
+}
+
+function toLines(text: string): readonly string[] {
+  const lines = text.split('\n');
+  return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
+}

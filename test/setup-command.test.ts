@@ -1,0 +1,171 @@
+/** `setup`: what it writes for each kind of program and coding agent, and that `--undo` restores every byte. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { setupCommand } from '../src/cli/setup/index.ts';
+import { runCommand } from './support/run-command.ts';
+import { tempDir } from './support/temp-dir.ts';
+
+const write = (folder: string, files: Readonly<Record<string, string>>) => {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+};
+const read = (folder: string, name: string) =>
+  existsSync(join(folder, name)) ? readFileSync(join(folder, name), 'utf8') : undefined;
+const setup = (folder: string, ...flags: string[]) =>
+  runCommand(setupCommand, ['--folder', folder, '--no-install', '--no-run', ...flags], [], { HOME: folder });
+
+/** What a folder holds, and what its files become. */
+const CASES: Readonly<Record<string, readonly [Record<string, string>, Record<string, string>]>> = {
+  'scripts keep their own form': [
+    {
+      'package.json':
+        '{ "name": "a", "files": ["x", "y"],\n\t"scripts": {"start":"node app.js", "dev": "tsx watch src/a.ts", "build": "node b.js"}}',
+    },
+    {
+      'package.json':
+        '{ "name": "a", "files": ["x", "y"],\n\t"scripts": {"start":"node --import mcp-observatory/register app.js", "dev": "tsx watch --import mcp-observatory/register src/a.ts", "build": "node b.js"}}',
+    },
+  ],
+  'builds, assignments and wrappers before the program': [
+    {
+      'package.json':
+        '{"scripts":{"start":"tsc && NODE_ENV=production cross-env A=1 node dist/main","start:dev":"nest start --watch","serve":"nodemon app.js"}}',
+    },
+    {
+      'package.json':
+        '{"scripts":{"start":"tsc && NODE_ENV=production cross-env A=1 node --import mcp-observatory/register dist/main","start:dev":"nest start --exec \\"node --import mcp-observatory/register\\" --watch","serve":"nodemon --exec \\"node --import mcp-observatory/register\\" app.js"}}',
+    },
+  ],
+  'a program without a script, and the servers that clients start': [
+    {
+      'package.json': '{\n  "main": "main.cjs"\n}\n',
+      'main.cjs': '',
+      '.mcp.json': '{"mcpServers":{"own":{"command":"node","args":["main.cjs"]},"other":{"command":"npx"}}}',
+    },
+    {
+      'package.json':
+        '{\n  "main": "main.cjs",\n  "scripts": {\n    "start": "node --import mcp-observatory/register main.cjs"\n  }\n}\n',
+      '.mcp.json': `${JSON.stringify(
+        {
+          mcpServers: {
+            own: { command: 'node', args: ['--import', 'mcp-observatory/register', 'main.cjs'] },
+            other: { command: 'npx' },
+          },
+        },
+        null,
+        2,
+      )}`,
+    },
+  ],
+  'Next.js with a configuration that is a name': [
+    {
+      'package.json': '{"dependencies":{"next":"16"},"scripts":{"dev":"next dev"}}',
+      'next.config.ts': 'const config = { reactStrictMode: true };\n\nexport default config;\n',
+      'tsconfig.json': '{}',
+      'src/app/page.tsx': '',
+    },
+    {
+      'next.config.ts':
+        "import { withObservatory } from 'mcp-observatory/next';\nconst config = { reactStrictMode: true };\n\nexport default withObservatory(config);\n",
+      'src/instrumentation.ts': "export { register } from 'mcp-observatory/next';\n",
+    },
+  ],
+  'Next.js with a configuration in CommonJS and a register of its own': [
+    {
+      'package.json': '{"dependencies":{"next":"15"}}',
+      'next.config.js': 'module.exports = {\n  output: "standalone",\n};\n',
+      'instrumentation.js': 'export async function register() {\n  own();\n}\n',
+    },
+    {
+      'next.config.js':
+        'const configOfApplication = {\n  output: "standalone",\n};\nmodule.exports = require(\'mcp-observatory/next\').withObservatory(configOfApplication);\n',
+      'instrumentation.js':
+        "export async function register() {\n  await (await import('mcp-observatory/next')).register();\n  own();\n}\n",
+    },
+  ],
+};
+
+for (const [name, [before, after]] of Object.entries(CASES)) {
+  test(`setup writes what is needed, once, and undoes it: ${name}`, async () => {
+    const folder = tempDir();
+    write(folder, before);
+    const check = (expected: Readonly<Record<string, string>>) => {
+      for (const file of Object.keys({ ...before, ...after }))
+        assert.equal(read(folder, file), expected[file], file);
+    };
+    const dry = await setup(folder, '--dry-run');
+    assert.match(dry.stdout, /^ {2}\+.*mcp-observatory/m);
+    check(before);
+    await setup(folder);
+    check({ ...before, ...after });
+    await setup(folder);
+    check({ ...before, ...after });
+    const undone = await setup(folder, '--undo');
+    assert.equal(undone.code, 0, undone.stdout);
+    check(before);
+  });
+}
+
+test('setup restores no file that was changed since, and says so', async () => {
+  const folder = tempDir();
+  write(folder, { 'package.json': '{"scripts":{"start":"node ."}}', 'index.js': '' });
+  await setup(folder);
+  const changed = `${read(folder, 'package.json')}\n`;
+  write(folder, { 'package.json': changed });
+  const { code, stdout } = await setup(folder, '--undo');
+  assert.equal(code, 1);
+  assert.match(stdout, /package\.json was changed since/);
+  assert.equal(read(folder, 'package.json'), changed);
+});
+
+test('setup says what to write where it cannot', async () => {
+  const folder = tempDir();
+  write(folder, { 'package.json': '{"scripts":{"start":"python app.py"}}' });
+  assert.match((await setup(folder)).stdout, /'python app\.py' starts nothing that is known/);
+  write(folder, {
+    'package.json': '{"dependencies":{"next":"16"}}',
+    'next.config.mjs': 'export { a as default };',
+  });
+  assert.match(
+    (await setup(folder)).stdout,
+    /next\.config\.mjs is not understood\. Write in it: export default/,
+  );
+});
+
+test('the settings of a named client are completed, never replaced, and restored', async () => {
+  const settings: Readonly<Record<string, readonly [string, string | undefined, RegExp]>> = {
+    'claude-code': [
+      '.claude/settings.json',
+      '{"model": "x", "env": {"A": "1"}}',
+      /"A": "1",\n +"CLAUDE_CODE/,
+    ],
+    codex: ['.codex/config.toml', 'model = "x"', /^model = "x"\n\n\[otel\]\nexporter = /],
+    'gemini-cli': ['.gemini/settings.json', undefined, /"otlpEndpoint": "http:\/\/127\.0\.0\.1:4317"/],
+    'vs-code': ['.vscode/settings.json', '{}', /"github\.copilot\.chat\.otel\.enabled": true/],
+  };
+  for (const [client, [file, before, written]] of Object.entries(settings)) {
+    const folder = tempDir();
+    if (before !== undefined) write(folder, { [file]: before });
+    await setup(folder, client);
+    assert.match(read(folder, file) ?? '', written, client);
+    assert.match((await setup(folder, client)).stdout, /set up already/);
+    await setup(folder, client, '--undo');
+    assert.equal(read(folder, file), before, client);
+  }
+  const refused: Readonly<Record<string, readonly [string, string]>> = {
+    'claude-code': ['.claude/settings.json', '{"env":{"OTEL_EXPORTER_OTLP_ENDPOINT":"https://own"}}'],
+    codex: ['.codex/config.toml', '[otel]\nenvironment = "x"\n'],
+    'vs-code': ['.vscode/settings.json', '{ // mine\n}'],
+    cursor: ['.cursor/mcp.json', '{}'],
+  };
+  for (const [client, [file, text]] of Object.entries(refused)) {
+    const folder = tempDir();
+    write(folder, { [file]: text });
+    await assert.rejects(setup(folder, client), { code: 'INVALID_OPTION' }, client);
+    assert.equal(read(folder, file), text);
+  }
+});
