@@ -1,7 +1,8 @@
 import type { ReadStep } from '../trace/index.ts';
 import { Addends, isOfAmounts } from './derive.ts';
-import { amountsIn, type Figure, figuresIn, numberOfWord, numbersIn } from './figures.ts';
+import { amountsIn, type Figure, figuresIn, numbersIn } from './figures.ts';
 import { knownDays, type TimeOfDay, timesIn } from './moments.ts';
+import { numberOfWord } from './number-words.ts';
 import { isSwap, Slips } from './slips.ts';
 import { listSizes } from './units.ts';
 
