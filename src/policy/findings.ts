@@ -59,7 +59,11 @@ export class GateFindings {
  * The findings about a policy and what the servers list.
  * @param isComplete no server is missing: rules about any other are dead too.
  */
-export function listFindings(policy: Policy, catalog: ToolCatalog, isComplete: boolean): readonly GateFinding[] {
+export function listFindings(
+  policy: Policy,
+  catalog: ToolCatalog,
+  isComplete: boolean,
+): readonly GateFinding[] {
   const findings: GateFinding[] = [];
   const named = new Map<string, { readonly server: string; readonly tool: string }>();
   for (const rule of policy.rules) {
