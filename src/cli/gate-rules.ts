@@ -77,13 +77,13 @@ export async function runGateExplain(args: readonly string[], io: CommandIo): Pr
   const tools = await listReadTools(values, io.env);
   using gate = tools === undefined ? undefined : openGate(values, io.env, tools);
   const listed = gate?.find(call.server, call.tool);
-  const rules = policy.explain(call.server, call.tool, call.args, values.query, listed);
+  const rules = policy.explain(call.server, call.tool, call.args, { userRequest: values.query }, listed);
   const decision =
     gate?.evaluate({
       ...call,
       userRequest: values.query,
       promptTemplateId: values['prompt-template'],
-    }) ?? policy.evaluate(call.server, call.tool, call.args, values.query);
+    }) ?? policy.evaluate(call.server, call.tool, call.args, { userRequest: values.query });
   const { reasonCode, message, ruleIds } = decision;
   const decided = { decision: decision.decision, gate: gateOf(reasonCode), reason_code: reasonCode, message };
   if (values.json === true) {

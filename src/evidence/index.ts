@@ -14,4 +14,5 @@ export {
 export { scoreEvidence } from './scorer.ts';
 export type { TraceStep } from './trace/index.ts';
 export type { EvidenceFinding, EvidenceInput, EvidenceScores } from './types.ts';
+export { type KeyedValue, keyedValuesIn, numberKey } from './values/index.ts';
 export { warmEvidence } from './warm.ts';

@@ -50,6 +50,7 @@ export async function runGhost(options: RunOptions, tape: Tape = {}): Promise<Gh
     const { gate, caller, govern, userPrompt: userRequest } = resolved;
     const sessionId = getGovernance(context.active())?.sessionId ?? runId;
     const shared = { caller, runId, sessionId, userRequest, promptTemplateId: govern?.promptTemplateId };
+    gate?.remember(runId, { prompt: userRequest, operator: resolved.systemPrompt });
     const connecting = connectServers(resolved.serverConfig, {
       maxReconnects: DEFAULT_RECONNECTS,
       ...resolved.connection,

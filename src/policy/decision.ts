@@ -1,6 +1,7 @@
 /** What the gate decides, in TypeScript and on the wire. */
 import { ObservatoryError, type SnakeKeys, snakeKeys } from '../base/index.ts';
 import { type Gate, gateOf, type ReasonCode } from './reasons/index.ts';
+import type { ArgumentSource } from './sources/index.ts';
 
 export type DecisionKind = 'allow' | 'deny' | 'require_approval';
 
@@ -23,6 +24,8 @@ export interface Decision {
   readonly toolHash: string | null;
   /** SHA-256, or HMAC-SHA-256 with a key, of the canonical arguments; null when they cannot be written as JSON. */
   readonly argsDigest: string | null;
+  /** Where each string and number came from, where the policy has words about it. Holds no argument values. */
+  readonly sources?: readonly ArgumentSource[] | undefined;
   /** Time the decision took, in microseconds. */
   readonly latencyUs: number;
 }

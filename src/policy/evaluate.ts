@@ -22,6 +22,7 @@ import type { Policy } from './policy.ts';
 import type { PolicySource } from './policy-source.ts';
 import { gateOf } from './reasons/index.ts';
 import type { RequestMethod } from './requests.ts';
+import type { RunMemory } from './sources/index.ts';
 
 /** What a call is judged against. */
 interface Grounds {
@@ -30,6 +31,8 @@ interface Grounds {
   /** Key of the argument digest; without one it is plain SHA-256. */
   readonly digestKey: string | undefined;
   readonly contracts: OutputContracts;
+  /** What is known of a run. */
+  readonly memoryOf: (call: GateCall) => RunMemory | undefined;
 }
 
 export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
@@ -54,7 +57,7 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
   const argsDigest = unsafe === undefined ? argumentDigest(call.args, digestKey) : null;
   const make = (
     decision: DecisionKind,
-    { reasonCode, message }: Refusal,
+    { reasonCode, message, sources }: Refusal & Pick<Decision, 'sources'>,
     ruleIds: readonly string[] = [],
     canShadow = false,
   ): Decision => ({
@@ -69,6 +72,7 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
     policyHash: policy?.hash ?? null,
     toolHash: tool === undefined || tool.hash === '' ? null : tool.hash,
     argsDigest,
+    ...(sources === undefined ? {} : { sources }),
     latencyUs: (performance.now() - started) * 1_000,
   });
   if (policy === undefined) {
@@ -94,7 +98,9 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
     const message = 'The policy requires a prompt template, and the call names none';
     return make('deny', refusal('prompt_template_missing', message), [], true);
   }
-  const verdict = policy.evaluate(call.server, call.tool, call.args, call.userRequest, tool);
+  const memory = policy.tracksSources ? grounds.memoryOf(call) : undefined;
+  const known = { userRequest: call.userRequest, memory };
+  const verdict = policy.evaluate(call.server, call.tool, call.args, known, tool);
   if (verdict.decision !== 'deny' && grounds.contracts.of(tool, policy) === undefined) {
     const message = 'The tool has no output type, and the policy does not take untyped results';
     return make('deny', refusal('output_untyped', message), [], true);

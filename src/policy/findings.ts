@@ -2,6 +2,7 @@
  * What an operator should look at: parts of the policy that do not do what they say, and names that servers share. None
  * of it stops the gate. What a finding is about is denied where it could let something through.
  */
+import { diag } from '@opentelemetry/api';
 import type { ToolCatalog } from './catalog.ts';
 import type { Policy } from './policy.ts';
 import type { CompiledRule } from './rule.ts';
@@ -14,6 +15,44 @@ export interface GateFinding {
   readonly ruleId?: string | undefined;
   /** For people. */
   readonly message: string;
+}
+
+/** The findings of a gate, looked for again when policy or catalog have changed. */
+export class GateFindings {
+  readonly #policy: () => Policy | undefined;
+  readonly #catalog: ToolCatalog;
+  readonly #isComplete: boolean;
+  #found:
+    | { readonly policy: Policy | undefined; readonly version: number; readonly list: readonly GateFinding[] }
+    | undefined;
+  #reported: readonly GateFinding[] = [];
+
+  constructor(policy: () => Policy | undefined, catalog: ToolCatalog, isComplete: boolean) {
+    this.#policy = policy;
+    this.#catalog = catalog;
+    this.#isComplete = isComplete;
+  }
+
+  /** The same array until something changes. */
+  list(): readonly GateFinding[] {
+    const policy = this.#policy();
+    const version = this.#catalog.version + (policy?.deadVersion ?? 0);
+    if (this.#found?.policy !== policy || this.#found?.version !== version) {
+      const list = policy === undefined ? [] : listFindings(policy, this.#catalog, this.#isComplete);
+      this.#found = { policy, version, list };
+    }
+    return this.#found.list;
+  }
+
+  /** Logs the findings that were not there before. */
+  report(): void {
+    const before = this.#reported;
+    const now = this.list();
+    if (now === before) return;
+    this.#reported = now;
+    const known = new Set(before.map(({ message }) => message));
+    for (const { message } of now) if (!known.has(message)) diag.error(`mcp-observatory: ${message}`);
+  }
 }
 
 /**

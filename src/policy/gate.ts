@@ -6,8 +6,7 @@
  * a tool is *barred* when its definition must not be used. Deny beats approval, approval beats allow, and the default
  * is deny. Any failure inside the gate is a denial with a reason code.
  */
-import { diag } from '@opentelemetry/api';
-import { type ApprovalLimits, Approvals, approvalLimits } from '../approvals/index.ts';
+import { Approvals, approvalLimits } from '../approvals/index.ts';
 import { ObservatoryError, sliced, takeAll } from '../base/index.ts';
 import { warmEvidence } from '../evidence/index.ts';
 import type { JsonObject } from '../json/index.ts';
@@ -15,20 +14,21 @@ import type { ToolDefinition } from '../mcp-client/index.ts';
 import { BarredTools } from './barred-tools.ts';
 import { Budgets } from './budgets.ts';
 import { type CatalogTool, ToolCatalog } from './catalog.ts';
-import { type Decision, revise, withoutRecord } from './decision.ts';
+import { type Decision, isBlocked, revise, withoutRecord } from './decision.ts';
 import { consultPoint } from './decision-point.ts';
 import { evaluateCall } from './evaluate.ts';
 import { checkSummary, type Echo, type SummaryVerdict } from './evidence/index.ts';
-import { type GateFinding, listFindings } from './findings.ts';
+import { type GateFinding, GateFindings } from './findings.ts';
 import { checked, type DecisionRecorder, type GateCall, type PolicyGateOptions } from './gate-types.ts';
 import { applyPersonsAnswer, decideHeldCall, isHeld, toBinding } from './held-call.ts';
 import { checkInput, type InputVerdict } from './input-policy.ts';
 import { judgeOutput, type OutputVerdict } from './output.ts';
 import { type OutputContract, OutputContracts } from './output-contract.ts';
 import { PinStore } from './pins.ts';
-import type { Policy } from './policy.ts';
 import { policyPath } from './policy-file.ts';
 import { PolicySource } from './policy-source.ts';
+import { RunSources } from './run-sources.ts';
+import type { Told } from './sources/index.ts';
 import { countDecision } from './telemetry.ts';
 import type { ToolsByServer } from './tool-definition.ts';
 
@@ -40,10 +40,8 @@ export class PolicyGate {
   readonly #contracts: OutputContracts;
   readonly #approvals = new Approvals();
   readonly #budgets = new Budgets();
-  #found:
-    | { readonly policy: Policy | undefined; readonly version: number; readonly list: readonly GateFinding[] }
-    | undefined;
-  #reported: readonly GateFinding[] = [];
+  readonly #sources = new RunSources(() => this.#source.policy);
+  readonly #findings: GateFindings;
 
   /**
    * Opens a gate. A policy that cannot be used does not throw here: the gate denies everything and says why in
@@ -63,6 +61,8 @@ export class PolicyGate {
       metaKeys: options.metaKeys,
       strictFormats: () => this.#source.policy?.document.strict_formats === true,
     });
+    const isComplete = options.tools !== undefined;
+    this.#findings = new GateFindings(() => this.#source.policy, this.#catalog, isComplete);
     this.#source = new PolicySource(options.policy ?? policyPath(undefined, process.env));
     for (const [server, { tools }] of Object.entries(options.tools ?? {})) this.setTools(server, tools);
     this.#report();
@@ -154,24 +154,11 @@ export class PolicyGate {
    * The same array until something changes.
    */
   get findings(): readonly GateFinding[] {
-    const policy = this.#source.policy;
-    const version = this.#catalog.version + (policy?.deadVersion ?? 0);
-    if (this.#found?.policy !== policy || this.#found?.version !== version) {
-      const isComplete = this.#options.tools !== undefined;
-      const list = policy === undefined ? [] : listFindings(policy, this.#catalog, isComplete);
-      this.#found = { policy, version, list };
-    }
-    return this.#found.list;
+    return this.#findings.list();
   }
 
-  /** Logs the findings that were not there before. */
   #report(): void {
-    const before = this.#reported;
-    const now = this.findings;
-    if (now === before) return;
-    this.#reported = now;
-    const known = new Set(before.map(({ message }) => message));
-    for (const { message } of now) if (!known.has(message)) diag.error(`mcp-observatory: ${message}`);
+    this.#findings.report();
   }
 
   #competes(server: string, tool: string): boolean {
@@ -199,11 +186,7 @@ export class PolicyGate {
   shows(server: string, kind: 'resource' | 'template' | 'prompt', name: unknown): boolean {
     const policy = this.#source.policy;
     if (policy === undefined) return false;
-    if (policy.document.mode === 'shadow') return true;
-    if (kind === 'prompt') return policy.requests.showsPrompt(server, name);
-    return kind === 'resource'
-      ? policy.requests.showsResource(server, name)
-      : policy.requests.showsTemplate(server, name);
+    return policy.document.mode === 'shadow' || policy.requests.shows(server, kind, name);
   }
 
   /** Tools that are kept away, with the reason. Goes through every tool of every server. */
@@ -223,7 +206,22 @@ export class PolicyGate {
       source: this.#source,
       digestKey: this.#options.digestKey,
       contracts: this.#contracts,
+      memoryOf: (one) => this.#sources.memoryOf(one),
     });
+  }
+
+  /**
+   * Tells what a run holds that no call shows: prompts, also further ones, and the operator's own text, such as a system
+   * prompt. The prompt of a call is its `userRequest` as well.
+   * @param run the `runId` of its calls, or their session if they have none.
+   */
+  remember(run: string, told: Told): void {
+    this.#sources.remember(run, told);
+  }
+
+  /** Keeps a result that was handed on, so that arguments can be traced to it. @param result undefined if it was not seen. */
+  rememberResult(call: GateCall, result: unknown): Promise<void> {
+    return this.#sources.rememberResult(call, result);
   }
 
   /**
@@ -238,9 +236,8 @@ export class PolicyGate {
     decision = applyPersonsAnswer(call, decision, this.#approvals);
     const { approvals } = this.#options;
     if (approvals !== undefined && isHeld(call, decision)) {
-      decision = await decideHeldCall(approvals, call, decision, this.#approvalLimits(), () =>
-        this.evaluate(call),
-      );
+      const limits = approvalLimits(this.#source.policy?.document.approval);
+      decision = await decideHeldCall(approvals, call, decision, limits, () => this.evaluate(call));
     }
     if (decision.decision === 'allow') {
       this.#budgets.setLimits(this.#source.policy?.document.budgets);
@@ -258,6 +255,7 @@ export class PolicyGate {
       throw cause;
     }
     countDecision(decision, call.server, call.tool);
+    if (!isBlocked(decision)) this.#sources.noteCall(call, decision, this.#catalog);
     return decision;
   }
 
@@ -278,10 +276,6 @@ export class PolicyGate {
   async preview(call: GateCall): Promise<Decision> {
     if (call.method === undefined) await this.#catalog.prepare(call.server, call.tool);
     return await this.#consult(call);
-  }
-
-  #approvalLimits(): ApprovalLimits {
-    return approvalLimits(this.#source.policy?.document.approval);
   }
 
   /**
@@ -306,7 +300,10 @@ export class PolicyGate {
       const message = `${call.server}/${call.tool} cannot be approved: ${decision.message}`;
       throw new ObservatoryError('INVALID_INPUT', message);
     }
-    return this.#approvals.grant(toBinding(call, decision), this.#approvalLimits().usableMs);
+    return this.#approvals.grant(
+      toBinding(call, decision),
+      approvalLimits(this.#source.policy?.document.approval).usableMs,
+    );
   }
 
   /** G4: judges the result of a call by the tool as it is listed now. */

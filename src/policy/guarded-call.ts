@@ -134,6 +134,8 @@ export async function guardedCall(
     } else addGateEvent(span, 'pass', reason_code);
     await turn();
     const guarded = await redacted(decision, verdict, result, contract?.redact ?? 'untyped');
+    // What a server says of an error is no value of a field.
+    if (!isError) await options.gate.rememberResult(call, guarded.result);
     const auditProblem = options.audit?.problem;
     return auditProblem === undefined ? guarded : { ...guarded, auditProblem };
   });
@@ -151,7 +153,9 @@ export async function guardedDecision(
   return inGateSpan(`policy_gate ${call.tool.slice(0, MAX_NAME)}`, async (span) => {
     span.setAttribute('observatory.mcp_server', call.server.slice(0, MAX_NAME));
     const { decision } = await decide(call, options, span);
-    return isBlocked(decision) ? decision : undefined;
+    if (isBlocked(decision)) return decision;
+    await options.gate.rememberResult(call, undefined);
+    return undefined;
   });
 }
 

@@ -93,7 +93,7 @@ class Lint {
     const open = group.filter((rule) => rule.isOpen);
     const seen = new Map<string, string>();
     for (const rule of group) {
-      const { id, effect, provenance } = rule.document;
+      const { id, effect } = rule.document;
       const stronger = open.find((other) => rateStrength(other) > rateStrength(rule));
       if (stronger !== undefined) {
         const by = stronger.document.id;
@@ -104,12 +104,11 @@ class Lint {
         );
       }
       const wider = open.find(
-        ({ document }) =>
-          document.effect === effect && document.provenance === undefined && document.id !== id,
+        ({ document, sources }) => document.effect === effect && sources.length === 0 && document.id !== id,
       );
       const twin = seen.get(toConditions(rule.document));
       seen.set(toConditions(rule.document), id);
-      const cover = rule.isOpen && provenance === undefined ? twin : (wider?.document.id ?? twin);
+      const cover = rule.isOpen && rule.sources.length === 0 ? twin : (wider?.document.id ?? twin);
       if (cover !== undefined)
         this.#warn('no_effect', [id, cover], `Rule '${id}' adds nothing to rule '${cover}' about ${place}`);
       if (effect === 'allow' && stronger === undefined) this.#checkDenied(place, rule, group);
@@ -212,8 +211,15 @@ function groups(rules: readonly CompiledRule[]): ReadonlyMap<string, readonly Co
 }
 
 /** Equal for rules that apply to the same calls with the same effect. */
-function toConditions({ effect, args = {}, required = [], provenance = [] }: RuleDocument): string {
-  return canonicalJson({ effect, args, required: [...required].sort(), provenance: [...provenance].sort() });
+function toConditions({
+  effect,
+  args = {},
+  required = [],
+  provenance = [],
+  sources = [],
+}: RuleDocument): string {
+  const [wanted, given] = [required, provenance].map((names) => [...names].sort());
+  return canonicalJson({ effect, args, wanted, given, sources });
 }
 
 /** Most combinations of the values that a rule lists. */

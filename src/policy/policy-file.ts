@@ -21,6 +21,7 @@ import {
   sha256Hex,
 } from '../json/index.ts';
 import { compileOperatorSchema } from './operator-schema.ts';
+import type { FieldDocument, SourceDocument } from './sources/index.ts';
 
 /** The policy document in the file's own snake_case. */
 export interface PolicyDocument {
@@ -38,6 +39,8 @@ export interface PolicyDocument {
   /** Whether the `format` of tools' schemas is checked. Default: false, it is an annotation. */
   readonly strict_formats?: boolean | undefined;
   readonly rules: readonly RuleDocument[];
+  /** Fields of results that outsiders may write: no argument may come from them. */
+  readonly untrusted?: readonly FieldDocument[] | undefined;
   readonly budgets?: BudgetDocument | undefined;
   readonly limits?: LimitsDocument | undefined;
   /** What else may be asked of servers, and what they may ask; absent is denied. */
@@ -77,7 +80,9 @@ export interface RuleDocument {
   readonly tool: string | readonly string[];
   readonly args?: Readonly<Record<string, object | boolean>> | undefined;
   readonly required?: readonly string[] | undefined;
+  /** Short for sources from the prompt, else ask. */
   readonly provenance?: readonly string[] | undefined;
+  readonly sources?: readonly SourceDocument[] | undefined;
   readonly tests?: RuleTests | undefined;
 }
 

@@ -7,7 +7,6 @@ import { type DecisionKind, type Refusal, refusal } from './decision.ts';
 import { compileRuleSchema, invalidPolicy, type LoadedPolicy, type PolicyDocument } from './policy-file.ts';
 import { RequestRules } from './requests.ts';
 import {
-  argumentNotGivenByUser,
   type CompiledRule,
   compileRule,
   grants,
@@ -18,13 +17,31 @@ import {
   ToolRules,
   toTrace,
 } from './rule.ts';
+import {
+  type ArgumentSource,
+  describeSource,
+  type FieldPattern,
+  findUnmet,
+  type Knowledge,
+  type NotedValue,
+  Requests,
+  readField,
+  type TracedValue,
+  toSource,
+  traceValues,
+} from './sources/index.ts';
+import { propertyNamesIn } from './tool-definition.ts';
 
 /** What the rules say about a call. */
 export interface RuleVerdict extends Refusal {
   readonly decision: DecisionKind;
   /** The rules that made the decision. */
   readonly ruleIds: readonly string[];
+  /** Where the arguments came from, where the policy has words about it. */
+  readonly sources?: readonly ArgumentSource[] | undefined;
 }
+
+type Traced = readonly TracedValue[] | undefined;
 
 export class Policy {
   readonly document: PolicyDocument;
@@ -37,6 +54,10 @@ export class Policy {
   readonly #all: readonly CompiledRule[];
   readonly #tiers = new Map<string, string>();
   #deadVersion = 0;
+  readonly #untrusted: readonly FieldPattern[];
+  readonly #requests = new Requests();
+  /** Whether the sources of arguments are traced through a run. */
+  readonly tracksSources: boolean;
   /** What the policy says about everything but tool calls. */
   readonly requests: RequestRules;
 
@@ -48,12 +69,16 @@ export class Policy {
     this.document = loaded.document;
     this.hash = loaded.hash;
     this.source = loaded.source;
+    const { untrusted = [] } = loaded.document;
+    this.#untrusted = untrusted.map((field) => readField(field, "'untrusted'"));
+    this.tracksSources =
+      untrusted.length > 0 || loaded.document.rules.some(({ sources }) => sources !== undefined);
     const ids = new Set<string>();
     this.#all = loaded.document.rules.map((rule) => {
       if (ids.has(rule.id)) throw invalidPolicy(`Two rules have the id '${rule.id}'`);
       ids.add(rule.id);
       if (rule.risk_tier !== undefined) this.#tiers.set(rule.id, rule.risk_tier);
-      return compileRule(rule);
+      return compileRule(rule, this.#untrusted);
     });
     for (const [server, tools] of Object.entries(loaded.document.outputs ?? {})) {
       for (const [tool, output] of Object.entries(tools)) {
@@ -69,15 +94,69 @@ export class Policy {
 
   /**
    * Decides by the rules alone.
-   * @param userRequest what the user asked; without it an argument with a provenance rule always needs approval.
+   * @param known where arguments may have come from; without it they come from nowhere.
    * @param listed the tool as its server lists it: rules that cannot mean it allow nothing.
    */
   evaluate(
     server: string,
     tool: string,
     args: JsonObject,
-    userRequest?: string,
+    known: Knowledge = {},
     listed?: CatalogTool,
+  ): RuleVerdict {
+    const trace = this.#tracer(args, known, listed);
+    const verdict = this.#judge(server, tool, args, trace, listed);
+    if (!this.tracksSources) return verdict;
+    const sources = trace()?.map((value) => toSource(value, this.#untrusted)) ?? [];
+    if (verdict.decision !== 'require_approval') return { ...verdict, sources };
+    // Who decides has to know it.
+    const told = sources
+      .filter(({ argument }) => !verdict.message.includes(`'${argument}'`))
+      .slice(0, MAX_TOLD);
+    const message = [verdict.message, ...told.map(describeSource)].join('; ');
+    return { ...verdict, message, sources };
+  }
+
+  /** The values of a call that goes out. */
+  noteValues(args: JsonObject, known: Knowledge, listed: CatalogTool | undefined): readonly NotedValue[] {
+    return (this.#tracer(args, known, listed)() ?? []).map((traced) => {
+      const { source } = toSource(traced, this.#untrusted);
+      return { value: traced.value, hasSource: TRUSTED.has(source) };
+    });
+  }
+
+  /** Traces the arguments when it is first asked to. */
+  #tracer(args: JsonObject, known: Knowledge, listed: CatalogTool | undefined): () => Traced {
+    let traced: { readonly values: Traced } | undefined;
+    return () => {
+      traced ??= {
+        values: traceValues(args, known, this.#requests, propertyNamesIn(listed?.definition.inputSchema)),
+      };
+      return traced.values;
+    };
+  }
+
+  /** The condition of a rule on a source that is not met. */
+  #unmetBy(
+    rule: CompiledRule,
+    trace: () => Traced,
+  ): { readonly otherwise: 'ask' | 'deny'; readonly why: string } | undefined {
+    const unmet = rule.sources.length === 0 ? undefined : findUnmet(rule.sources, trace(), this.#untrusted);
+    if (unmet === undefined) return undefined;
+    const { otherwise, arg } = unmet.rule;
+    const source = unmet.value === undefined ? undefined : toSource(unmet.value, this.#untrusted);
+    return {
+      otherwise,
+      why: source === undefined ? `'${arg}' holds too many values` : describeSource(source),
+    };
+  }
+
+  #judge(
+    server: string,
+    tool: string,
+    args: JsonObject,
+    trace: () => Traced,
+    listed: CatalogTool | undefined,
   ): RuleVerdict {
     const rules = this.#rules.get(server)?.get(tool);
     const dead = listed === undefined ? NO_RULES : this.deadRules(listed);
@@ -105,15 +184,14 @@ export class Policy {
       return this.asksAbout(server) ? askByDefault(server, denied) : denied;
     }
     const ruleIds = allowing.map((rule) => rule.document.id);
-    // One rule whose provenance condition holds is enough: allow rules only add to what is allowed.
-    const inputSchema = listed?.definition.inputSchema;
-    const notGiven = allowing.map((rule) =>
-      argumentNotGivenByUser(rule.document, args, userRequest, inputSchema),
-    );
-    const argument = notGiven.includes(undefined) ? undefined : notGiven[0];
-    if (argument !== undefined) {
-      const message = `The argument '${argument}' holds a text the user did not give`;
-      return { decision: 'require_approval', reasonCode: 'approval_required', message, ruleIds };
+    // One rule whose conditions on sources hold is enough: allow rules only add to what is allowed.
+    const unmet = allowing.map((rule) => this.#unmetBy(rule, trace));
+    if (!unmet.includes(undefined)) {
+      const asks = unmet.find((one) => one?.otherwise === 'ask');
+      const message = `${(asks ?? unmet[0])?.why}, and rule ${ruleIds[0]} wants another source`;
+      return asks === undefined
+        ? { decision: 'deny', reasonCode: 'source_not_allowed', message, ruleIds }
+        : { decision: 'require_approval', reasonCode: 'approval_required', message, ruleIds };
     }
     return { decision: 'allow', reasonCode: 'allowed', message: `Rule ${ruleIds[0]} allows it`, ruleIds };
   }
@@ -123,11 +201,12 @@ export class Policy {
     server: string,
     tool: string,
     args: JsonObject,
-    userRequest?: string,
+    known: Knowledge = {},
     listed?: CatalogTool,
   ): readonly RuleTrace[] {
     const rules = this.#rules.get(server)?.get(tool)?.all ?? [];
-    return rules.map((rule) => toTrace(rule, args, userRequest, listed?.definition.inputSchema));
+    const trace = this.#tracer(args, known, listed);
+    return rules.map((rule) => toTrace(rule, args, this.#unmetBy(rule, trace)?.why));
   }
 
   /** Whether a person decides the calls of a server that no rule decides. */
@@ -226,6 +305,11 @@ export class Policy {
     }
   }
 }
+
+const TRUSTED: ReadonlySet<string> = new Set(['prompt', 'operator', 'approved', 'result']);
+
+/** Most sources that the message of a held call tells. */
+const MAX_TOLD = 4;
 
 const NO_RULES: ReadonlySet<CompiledRule> = new Set();
 

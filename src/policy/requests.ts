@@ -77,24 +77,30 @@ export class RequestRules {
     const granted = this.#servers.get(server);
     const denied = refusal('request_not_allowed', `The policy does not allow ${method} of ${server}`);
     if (granted === undefined) return denied;
-    if (method === 'prompts/get') return this.showsPrompt(server, args.name) ? undefined : denied;
+    if (method === 'prompts/get') return this.#showsPrompt(server, args.name) ? undefined : denied;
     if (!(method in WORDS)) return this.#uriRefusal(granted, args.uri, denied);
     if (granted.document[WORDS[method as keyof typeof WORDS]] !== 'allow') return denied;
     return method === 'completion/complete' && !this.#mayComplete(server, args.ref) ? denied : undefined;
   }
 
-  showsPrompt(server: string, name: unknown): boolean {
+  /** Whether a list of the server may show it. */
+  shows(server: string, kind: 'resource' | 'template' | 'prompt', name: unknown): boolean {
+    if (kind === 'prompt') return this.#showsPrompt(server, name);
+    return kind === 'resource' ? this.#showsResource(server, name) : this.#showsTemplate(server, name);
+  }
+
+  #showsPrompt(server: string, name: unknown): boolean {
     return typeof name === 'string' && this.#servers.get(server)?.document.prompts?.includes(name) === true;
   }
 
-  showsResource(server: string, uri: unknown): boolean {
+  #showsResource(server: string, uri: unknown): boolean {
     return typeof uri === 'string' && this.#servers.get(server)?.matches(uri) === true;
   }
 
   /** A template is shown when what it gives with plain values could be read. */
-  showsTemplate(server: string, template: unknown): boolean {
+  #showsTemplate(server: string, template: unknown): boolean {
     if (typeof template !== 'string' || template.length > MAX_URI) return false;
-    return this.showsResource(server, template.replace(/\{[^{}]*\}/g, 'x'));
+    return this.#showsResource(server, template.replace(/\{[^{}]*\}/g, 'x'));
   }
 
   #uriRefusal(granted: Granted, uri: unknown, denied: Refusal): Refusal | undefined {
@@ -110,8 +116,8 @@ export class RequestRules {
   #mayComplete(server: string, ref: unknown): boolean {
     if (!isObject(ref)) return false;
     return ref.type === 'ref/prompt'
-      ? this.showsPrompt(server, ref.name)
-      : this.showsTemplate(server, ref.uri);
+      ? this.#showsPrompt(server, ref.name)
+      : this.#showsTemplate(server, ref.uri);
   }
 }
 

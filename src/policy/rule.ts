@@ -3,7 +3,7 @@
 import { type CompiledSchema, type JsonObject, type SchemaReading, StepBudget } from '../json/index.ts';
 import type { ToolChecks } from './catalog.ts';
 import { compileRuleSchema, invalidPolicy, type RuleDocument } from './policy-file.ts';
-import { propertyNamesIn } from './tool-definition.ts';
+import { compileSources, type FieldPattern, type SourceRule } from './sources/index.ts';
 
 export interface CompiledRule {
   readonly document: RuleDocument;
@@ -17,6 +17,8 @@ export interface CompiledRule {
   readonly checks: Checks;
   /** What a rule that asks for approval takes by itself, where no rule allows the call: what surely fits. */
   readonly grants: Checks;
+  /** Where arguments have to come from. */
+  readonly sources: readonly SourceRule[];
   /** True for a rule that takes any arguments. */
   readonly isOpen: boolean;
   /** An argument that has to be given and to be one of these values. */
@@ -26,19 +28,20 @@ export interface CompiledRule {
 type Checks = readonly (readonly [argument: string, schema: CompiledSchema])[];
 
 /** @throws ObservatoryError `POLICY_INVALID` */
-export function compileRule(document: RuleDocument): CompiledRule {
+export function compileRule(document: RuleDocument, untrusted: readonly FieldPattern[] = []): CompiledRule {
   const tools = typeof document.tool === 'string' ? [document.tool] : document.tool;
-  const { args, effect } = document;
+  const { args, effect, id, required: wanted, provenance = [], sources = [] } = document;
   const named = Object.keys(args ?? {});
-  if (effect !== 'allow' && (document.required !== undefined || document.provenance !== undefined)) {
-    throw invalidPolicy(`Rule '${document.id}': 'required' and 'provenance' belong to allow rules`);
+  if (effect !== 'allow' && (wanted !== undefined || provenance.length > 0 || sources.length > 0)) {
+    throw invalidPolicy(`Rule '${id}': 'required', 'provenance' and 'sources' belong to allow rules`);
   }
+  const fromPrompt = provenance.map((arg) => ({ arg, from: ['prompt'] }));
   // A deny rule applies when all arguments it names are given; an allow rule constrains those that are given.
-  const required = effect === 'allow' ? (document.required ?? []) : named;
+  const required = effect === 'allow' ? (wanted ?? []) : named;
   const compiled = (reading: SchemaReading): Checks =>
     Object.entries(args ?? {}).map(
       ([name, schema]) =>
-        [name, compileRuleSchema(`rule '${document.id}', argument '${name}'`, schema, reading)] as const,
+        [name, compileRuleSchema(`rule '${id}', argument '${name}'`, schema, reading)] as const,
     );
   const checks = compiled(effect === 'allow' ? 'narrow' : 'wide');
   return {
@@ -47,6 +50,7 @@ export function compileRule(document: RuleDocument): CompiledRule {
     required,
     checks,
     grants: effect === 'require_approval' ? compiled('narrow') : checks,
+    sources: compileSources(id, [...fromPrompt, ...sources], untrusted),
     isOpen: args === undefined && required.length === 0,
     key: toKey(checks, required),
   };
@@ -161,22 +165,14 @@ function findProblem(rule: CompiledRule, args: JsonObject): string | undefined {
   return undefined;
 }
 
-export function toTrace(
-  rule: CompiledRule,
-  args: JsonObject,
-  userRequest: string | undefined,
-  inputSchema: unknown,
-): RuleTrace {
+/** @param unmet the condition on a source that is not met, in words. */
+export function toTrace(rule: CompiledRule, args: JsonObject, unmet: string | undefined): RuleTrace {
   const { id, effect } = rule.document;
   const isMet = applies(rule, args, new StepBudget());
-  const argument = argumentNotGivenByUser(rule.document, args, userRequest, inputSchema);
   const why =
     findProblem(rule, args) ??
-    (argument !== undefined
-      ? `but '${argument}' holds a text that the user did not give, so a human has to approve`
-      : rule.isOpen
-        ? 'whatever the arguments are'
-        : 'the arguments are as it says');
+    (unmet !== undefined ? `but ${unmet}` : undefined) ??
+    (rule.isOpen ? 'whatever the arguments are' : 'the arguments are as it says');
   return { id, effect, applies: isMet, why };
 }
 
@@ -185,63 +181,15 @@ export function listIds(rules: readonly CompiledRule[], effect: RuleDocument['ef
   return rules.filter((rule) => rule.document.effect === effect).map((rule) => rule.document.id);
 }
 
-/**
- * The first argument under a provenance rule with a text that is not in the user's request.
- * Keys count as texts, save those that the tool's schema declares: they are the tool's words.
- */
-export function argumentNotGivenByUser(
-  rule: RuleDocument,
-  args: JsonObject,
-  userRequest: string | undefined,
-  inputSchema: unknown,
-): string | undefined {
-  if (rule.provenance === undefined) return undefined;
-  const declared = propertyNamesIn(inputSchema);
-  const budget = new StepBudget();
-  return rule.provenance.find(
-    (name) =>
-      Object.hasOwn(args, name) &&
-      !readTexts(args[name], declared).every((text) => isGiven(text, userRequest ?? '', budget)),
-  );
-}
-
-/**
- * Whether a request holds a text by itself, not as part of a longer word, number, address or path: `john@company.co` is
- * not given by `john@company.co.uk`. A single letter and the empty text are in every request, so they are never given.
- */
-function isGiven(text: string, request: string, budget: StepBudget): boolean {
-  if (!budget.canSpend(2 + request.length / 16)) return false;
-  if (text === '' || /^[^\p{Nd}]$/u.test(text)) return false;
-  for (let at = request.indexOf(text); at >= 0; at = request.indexOf(text, at + text.length)) {
-    const before = request.slice(Math.max(0, at - 4), at);
-    const after = request.slice(at + text.length, at + text.length + 4);
-    if (!/[\p{L}\p{N}\p{M}_][^\p{L}\p{N}\p{M}\s"'`()<>[\]{},;!]{0,1}$/u.test(before) && !isContinued(after))
-      return true;
-  }
-  return false;
-}
-
-/** A period, colon or hyphen ends a text only if no letter or digit follows. */
-function isContinued(after: string): boolean {
-  return /^[^\p{L}\p{N}\p{M}\s"'`()<>[\]{},;!]{0,1}[\p{L}\p{N}\p{M}_]/u.test(after);
-}
-
-function readTexts(value: unknown, declared: ReadonlySet<string>): readonly string[] {
-  if (typeof value === 'string') return [value];
-  if (typeof value === 'number') return [String(value)];
-  if (typeof value !== 'object' || value === null) return [];
-  const keys = Array.isArray(value) ? [] : Object.keys(value).filter((key) => !declared.has(key));
-  return [...keys, ...Object.values(value).flatMap((member) => readTexts(member, declared))];
-}
-
 /** Whether a rule names an argument that the tool does not take: it then does not say what its author meant. */
 export function namesUndeclared(
-  { args, required = [], provenance = [] }: RuleDocument,
+  { args, required = [], provenance = [], sources = [] }: RuleDocument,
   checks: ToolChecks,
   budget: StepBudget,
 ): boolean {
   if (checks.declared.isExplicit) return false;
-  return [...Object.keys(args ?? {}), ...required, ...provenance].some(
+  const traced = sources.map(({ arg }) => arg.replace(/[.[].*$/, ''));
+  return [...Object.keys(args ?? {}), ...required, ...provenance, ...traced].some(
     (name) => !checks.declares(name, budget),
   );
 }

@@ -11,6 +11,7 @@ import {
 import { BoundedNames, semconv, toAttribute, VERSION } from '../base/index.ts';
 import { type Decision, isBlocked } from './decision.ts';
 import { type Gate, gateOf, type ReasonCode } from './reasons/index.ts';
+import { describeSource } from './sources/index.ts';
 
 const EVENT_GATE = 'observatory.policy_gate';
 
@@ -62,6 +63,8 @@ export function setDecision(
   if (decision.policyHash !== null) span.setAttribute(toAttribute('policy_hash'), decision.policyHash);
   if (decision.toolHash !== null) span.setAttribute(toAttribute('tool_hash'), decision.toolHash);
   if (decision.argsDigest !== null) span.setAttribute(toAttribute('tool_args_hash'), decision.argsDigest);
+  if (decision.sources !== undefined)
+    span.setAttribute('observatory.argument_sources', decision.sources.map(describeSource));
   if (riskTier !== undefined) span.setAttribute(toAttribute('risk_tier'), riskTier);
   addGateEvent(span, isStopped ? 'stop' : 'pass', decision.reasonCode, decision.gate);
   if (semconv.wantsComingNames()) {

@@ -153,18 +153,6 @@ export function toNumber(raw: string): number {
   return Number(text);
 }
 
-const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
-  Object.values({
-    en: 'one two three four five six seven eight nine ten eleven twelve',
-    de: 'eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf',
-    es: 'uno dos tres cuatro cinco seis siete ocho nueve diez once doce',
-    fr: '- deux trois quatre cinq - sept huit neuf dix onze douze',
-    pt: 'um dois três quatro cinco - sete oito nove dez onze doze',
-  }).flatMap((words) => words.split(' ').map((word, i) => [word, i + 1] as const)),
-);
-/** The number that a word is, up to twelve. */
-export const numberOfWord = (word: string): number | undefined => NUMBER_WORDS.get(word);
-
 const AMOUNT =
   /(?:[$€£¥]|\b(?:usd|eur|gbp|cny|rmb|jpy))\s?(\d{1,12}(?:[.,]\d{1,12}){0,5})|(?<![\d.,])(\d{1,12}(?:[.,]\d{1,12}){0,5})\s?(?:[$€£¥元円]|(?:usd|eur|gbp|cny|rmb|jpy|dollars?|euros?|yuan|yen)\b)/g;
 /** The amounts of money in a text in lower case, by their signs. */

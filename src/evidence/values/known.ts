@@ -7,10 +7,10 @@ import {
   isMeasure,
   type Measure,
   measuresIn,
-  numberOfWord,
   numbersIn,
 } from './figures.ts';
 import { knownDays, type TimeOfDay, timesIn } from './moments.ts';
+import { numberOfWord } from './number-words.ts';
 import { readTotals, walkValues } from './records.ts';
 import { isSwap, Slips } from './slips.ts';
 import { type Dimension, listSizes } from './units.ts';

@@ -1,4 +1,5 @@
-export type { Echo } from './leaves.ts';
+export { type Echo, readLeaves } from './leaves.ts';
+export { hasInvisible } from './normalize.ts';
 export {
   checkSummary,
   type GroundedItem,

@@ -37,6 +37,10 @@ export const REASONS = {
   not_allowlisted: { gate: 'G3', meaning: 'No rule allows this call' },
   rule_denied: { gate: 'G3', meaning: 'A rule denies this call' },
   argument_rule_unmet: { gate: 'G3', meaning: 'Rules allow the tool, not with these arguments' },
+  source_not_allowed: {
+    gate: 'G3',
+    meaning: 'An argument came from where the rules do not allow it to come from',
+  },
   rule_dead: { gate: 'G3', meaning: 'A rule about this tool names an argument that the tool does not take' },
   prompt_template_missing: {
     gate: 'G3',

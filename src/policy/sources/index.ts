@@ -1,0 +1,13 @@
+/** Where the arguments of a call came from, and what a policy says of it. */
+export { type FieldDocument, type FieldPattern, readField } from './fields.ts';
+export { type NotedValue, RunMemories, type RunMemory, type Told } from './memory.ts';
+export { compileSources, findUnmet, type SourceDocument, type SourceRule } from './rules.ts';
+export {
+  type ArgumentSource,
+  describeSource,
+  type Knowledge,
+  Requests,
+  type TracedValue,
+  toSource,
+  traceValues,
+} from './trace.ts';

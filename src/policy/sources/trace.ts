@@ -1,0 +1,196 @@
+/** Traces the strings and numbers of a call to where they came from. */
+import { keyedValuesIn, numberKey } from '../../evidence/index.ts';
+import { hasInvisible } from '../evidence/index.ts';
+import { type FieldPath, type FieldPattern, formatPath, standsWithin } from './fields.ts';
+import type { Origin, RunMemory } from './memory.ts';
+import { SourceText, type Wanted } from './source-text.ts';
+import { joinWords, namesThing, readForms, readWords, toKey } from './words.ts';
+
+/**
+ * Where an argument came from: the prompt, the operator's text, a value that a person approved, a field of an earlier
+ * result, a field that outsiders may write, nothing that is known, or it cannot be said since something was missed.
+ */
+export type SourceKind = 'prompt' | 'operator' | 'approved' | 'result' | 'untrusted' | 'none' | 'unknown';
+
+/** The source of one string or number of a call. */
+export interface ArgumentSource {
+  /** The argument, or the part of it. */
+  readonly argument: string;
+  readonly source: SourceKind;
+  /** Of a result. */
+  readonly server?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly field?: string | undefined;
+}
+
+/** One string or number of a call, and every place where it was found. */
+export interface TracedValue {
+  readonly path: FieldPath;
+  readonly value: string | number;
+  /** Where it was found as a whole. */
+  readonly whole: readonly Origin[];
+  /** Of a list of names or values in one text, where each was found. */
+  readonly pieces: readonly (readonly Origin[])[];
+  /** What was not found may have been there. */
+  readonly isUnsure: boolean;
+}
+
+/** Where values may have come from. */
+export interface Knowledge {
+  readonly userRequest?: string | undefined;
+  readonly memory?: RunMemory | undefined;
+}
+
+const MAX_VALUES = 64;
+/** A text beyond this is looked for as a whole only. */
+const MAX_PIECES = 32;
+
+/** The requests of the last calls, as they are read. */
+export class Requests {
+  readonly #read = new Map<string, SourceText>();
+
+  read(request: string): SourceText {
+    const known = this.#read.get(request);
+    if (known !== undefined) return known;
+    const text = new SourceText();
+    for (const _ of text.add(request));
+    const [oldest] = this.#read.keys();
+    if (this.#read.size >= 16 && oldest !== undefined) this.#read.delete(oldest);
+    this.#read.set(request, text);
+    return text;
+  }
+}
+
+/**
+ * Traces the strings and numbers of arguments.
+ * @param declared keys that are the tool's words; others are values as well.
+ * @returns undefined where there are too many.
+ */
+export function traceValues(
+  args: unknown,
+  known: Knowledge,
+  requests: Requests,
+  declared: ReadonlySet<string>,
+): readonly TracedValue[] | undefined {
+  const values: { path: FieldPath; value: string | number }[] = [];
+  collect(args, [], declared, values);
+  if (values.length > MAX_VALUES) return undefined;
+  const request = known.userRequest === undefined ? undefined : requests.read(known.userRequest);
+  const find = (wanted: Wanted): readonly Origin[] => {
+    const told = request !== undefined && request.find(wanted).length > 0 ? [PROMPT] : [];
+    return [...told, ...(known.memory?.find(wanted) ?? [])];
+  };
+  const isUnsure = known.memory === undefined || known.memory.isCut || request?.isCut === true;
+  return values.map(({ path, value }) => {
+    const { whole, pieces } = readWanted(value);
+    const found = whole.flatMap(find);
+    return { path, value, whole: found, pieces: pieces.map(find), isUnsure };
+  });
+}
+
+const PROMPT: Origin = { kind: 'prompt' };
+
+function collect(
+  value: unknown,
+  path: FieldPath,
+  declared: ReadonlySet<string>,
+  into: { path: FieldPath; value: string | number }[],
+): void {
+  if (into.length > MAX_VALUES) return;
+  if (typeof value === 'string' || typeof value === 'number') into.push({ path, value });
+  else if (Array.isArray(value))
+    for (const [i, item] of value.entries()) collect(item, [...path, i], declared, into);
+  else if (typeof value === 'object' && value !== null)
+    for (const [key, member] of Object.entries(value)) {
+      if (!declared.has(key)) into.push({ path: [...path, key], value: key });
+      collect(member, [...path, key], declared, into);
+    }
+}
+
+/** What is looked for: the value in any of its forms, and the names and values that a text is a list of. */
+function readWanted(value: string | number): { whole: readonly Wanted[]; pieces: readonly Wanted[] } {
+  if (typeof value === 'number') return { whole: [{ keys: [toKey(numberKey(value))] }], pieces: [] };
+  // A text that reads otherwise than it is comes from nobody, and a single letter from everybody.
+  if (hasInvisible(value) || value === '' || /^[^\p{Nd}]$/u.test(value)) return NOTHING;
+  const whole: Wanted[] = [];
+  for (const form of readForms(value)) {
+    const words = readWords(form);
+    if (words.length > 0) whole.push({ words, joined: joinWords(words) });
+    const [only, ...more] = isShort(form) ? keyedValuesIn(form) : [];
+    if (only !== undefined && more.length === 0 && only.start === 0 && only.end === form.length)
+      whole.push({ keys: only.asked.map(toKey) });
+  }
+  return { whole, pieces: readPieces(value) };
+}
+
+const NOTHING = { whole: [], pieces: [] } as const;
+const isShort = (text: string): boolean => text.length <= 80;
+
+/** The parts of a date with a time, or of a list of addresses; none of a text that says more. */
+function readPieces(text: string): readonly Wanted[] {
+  const values = isShort(text) ? keyedValuesIn(text) : [];
+  let rest = '';
+  let at = 0;
+  for (const { start, end } of [...values].sort((a, b) => a.start - b.start)) {
+    rest += `${text.slice(at, start)} `;
+    at = end;
+  }
+  rest += text.slice(at);
+  if (values.length > 1 && /^[\sTZ,;]*$/.test(rest))
+    return values.map(({ asked }) => ({ keys: asked.map(toKey) }));
+  const words = readWords(text);
+  if (words.length < 2 || words.length > MAX_PIECES || !words.every(namesThing)) return [];
+  return words.map((word) => ({ words: [word], joined: joinWords([word]) }));
+}
+
+/** Whether outsiders may have written what an origin gives. */
+export function comesFromOutside(origin: Origin, untrusted: readonly FieldPattern[]): boolean {
+  return origin.kind === 'result' && untrusted.some((field) => standsWithin(origin, field));
+}
+
+const RANK: readonly SourceKind[] = [
+  'prompt',
+  'operator',
+  'approved',
+  'result',
+  'untrusted',
+  'unknown',
+  'none',
+];
+
+/** The best source of a value; of a list of values that of the one with the worst. */
+export function toSource(traced: TracedValue, untrusted: readonly FieldPattern[]): ArgumentSource {
+  const argument = formatPath(traced.path);
+  const best = (origins: readonly Origin[]): ArgumentSource => {
+    const sources = origins.map((origin): ArgumentSource => {
+      if (origin.kind !== 'result') return { argument, source: origin.kind };
+      const source = comesFromOutside(origin, untrusted) ? 'untrusted' : 'result';
+      return { argument, source, server: origin.server, tool: origin.tool, field: formatPath(origin.path) };
+    });
+    const none: ArgumentSource = { argument, source: traced.isUnsure ? 'unknown' : 'none' };
+    return [...sources, none].reduce((a, b) => (rank(b) < rank(a) ? b : a));
+  };
+  const whole = best(traced.whole);
+  if (traced.pieces.length === 0) return whole;
+  const pieces = traced.pieces.map(best).reduce((a, b) => (rank(b) > rank(a) ? b : a));
+  return rank(pieces) < rank(whole) ? pieces : whole;
+}
+
+const rank = ({ source }: ArgumentSource): number => RANK.indexOf(source);
+
+/** A source in words, for people: `'recipient' came from web.fetch, which outsiders may write`. */
+export function describeSource({ argument, source, server, tool, field }: ArgumentSource): string {
+  const place = `${server}.${tool}${field === undefined || field === '' ? '' : ` (${field})`}`;
+  switch (source) {
+    case 'result':
+      return `'${argument}' came from ${place}`;
+    case 'untrusted':
+      return `'${argument}' came from ${place}, which outsiders may write`;
+    case 'none':
+      return `'${argument}' has no known source`;
+    case 'unknown':
+      return `it is not known where '${argument}' came from`;
+    default:
+      return `'${argument}' came from ${source === 'approved' ? 'an approved call' : `the ${source}`}`;
+  }
+}
