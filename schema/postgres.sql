@@ -82,4 +82,10 @@ SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 12) AS is_m
 INSERT INTO mcp_observatory_migrations (id, name) VALUES (12, '012_settled_alike');
 \ir 012_settled_alike.sql
 \endif
+
+SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 15) AS is_missing \gset
+\if :is_missing
+INSERT INTO mcp_observatory_migrations (id, name) VALUES (15, '015_runs_told_apart');
+\ir 015_runs_told_apart.sql
+\endif
 COMMIT;

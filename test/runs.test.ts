@@ -6,6 +6,7 @@ import { PostgresSpanExporter, type Queryable, refreshRuns } from '../src/postgr
 import {
   explainRun,
   findRun,
+  listHighlights,
   listRuns,
   parseFilter,
   readRunSpans,
@@ -17,7 +18,7 @@ import { exportSpans } from './support/export.ts';
 import { noPostgres, type PostgresServer, startQuietPostgres } from './support/postgres-server.ts';
 import { random } from './support/random.ts';
 import { runCommand } from './support/run-command.ts';
-import { OLD, PAYMENT, RETRIED, SHADOW } from './support/seeded-runs.ts';
+import { chat, OLD, PAYMENT, RETRIED, runOf, SHADOW, tool } from './support/seeded-runs.ts';
 
 let own: Promise<PostgresServer> | undefined;
 const startOnce = () => {
@@ -69,6 +70,7 @@ for (const databases of all) {
         tools: ['delete_all', 'get_balance', 'send_payment'],
         servers: ['bank'],
         failedTools: ['send_payment'],
+        failure: { what: 'send_payment', why: 'card_declined' },
         spans: 7,
         errors: 1,
         modelCalls: 2,
@@ -100,7 +102,8 @@ for (const databases of all) {
         'failed:fetch': [2],
         'status:error': [1],
         'status:denied': [1],
-        'status:ok': [3, 2, 4],
+        'status:ok': [3, 4],
+        'status:recovered': [2],
         'risk>=medium': [1],
         'risk:none': [3, 2, 4],
         'server:bank -tool:fetch': [1],
@@ -132,6 +135,78 @@ for (const databases of all) {
       for (const [filter, ids] of Object.entries(expected)) {
         assert.deepEqual(await idsOf(filter), ids, filter);
       }
+    });
+
+    test('a run has the name of what its user said, else of what it called, and the session of its application', async () => {
+      const db = await databases.createMigrated();
+      const agent = { 'gen_ai.operation.name': 'invoke_agent', 'session.id': 'web-7' };
+      const said = (role: string, content: string) => ({ role, parts: [{ type: 'text', content }] });
+      const messages = [
+        said('user', 'Hello'),
+        said('assistant', 'Yes?'),
+        said('user', 'Refund\n order 4711'),
+      ];
+      const mcp = { 'mcp.session.id': 'transport-1' };
+      const upkeep = (method: string) => ({
+        name: method,
+        at: 0,
+        ms: 9,
+        attributes: { 'mcp.method.name': method, ...mcp },
+      });
+      const exporter = new PostgresSpanExporter({ connection: db });
+      const runs = [
+        runOf(81, 9, [
+          { name: 'invoke_agent desk', at: 0, ms: 90, attributes: agent },
+          chat({ attributes: { 'gen_ai.input.messages': JSON.stringify(messages) } }),
+          tool('refund', { attributes: mcp, error: 'card_declined' }),
+          chat({ at: 300 }),
+        ]),
+        runOf(82, 8, [
+          { name: 'invoke_agent desk', at: 0, ms: 90, attributes: agent },
+          tool('refund'),
+          tool('find'),
+        ]),
+        runOf(83, 7, [{ name: 'nightly sums', at: 0, ms: 90 }, tool('refund')]),
+        runOf(84, 6, [upkeep('initialize')]),
+        runOf(85, 5, [
+          { name: 'POST', kind: 2, at: 0, ms: 9, attributes: { 'http.request.method': 'POST' } },
+          upkeep('tools/list'),
+        ]),
+        runOf(86, 4, [{ ...upkeep('initialize'), error: 'refused' }]),
+      ];
+      // What a run waits for comes last, as its root does.
+      for (const spans of runs) await exportSpans(exporter, spans.slice(1));
+      await refreshRuns(db);
+      for (const spans of runs) await exportSpans(exporter, spans.slice(0, 1));
+      await refreshRuns(db);
+      const { runs: listed } = await listRuns(db);
+      assert.deepEqual(
+        listed.map(({ name, session }) => [name, session]),
+        [
+          ['initialize', 'transport-1'],
+          ['nightly sums', null],
+          ['payments: find, refund', 'web-7'],
+          ['Refund order 4711', 'web-7'],
+        ],
+      );
+      assert.deepEqual(listHighlights(listed[3] ?? assert.fail()), [
+        { kind: 'recovered', text: 'recovered: refund: card_declined' },
+      ]);
+      assert.equal((await runMetrics(db)).runs, 4);
+      const { rows } = await db.query('SELECT sum(runs)::int AS runs FROM mcp_runs_hourly');
+      assert.equal(rows[0]?.runs, 4);
+      const count = async (filter: string) => (await listRuns(db, { filter })).runs.length;
+      assert.deepEqual(
+        [
+          await count('order'),
+          await count('find'),
+          await count('is:handshake'),
+          await count('session:web-7'),
+        ],
+        [1, 1, 2, 2],
+      );
+      const sorted = await listRuns(db, { sort: 'calls', limit: 1 });
+      assert.deepEqual([sorted.runs[0]?.toolCalls, sorted.next], [2, null]);
     });
 
     test('pages follow each other without a gap, and the figures are those of the list', async () => {

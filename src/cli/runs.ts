@@ -45,11 +45,11 @@ Runs of the table mcp_traces. A run is a trace.
 
 An id is a trace id or a beginning of it that only one run has.
 
-Fields of a filter: tool server client service model user session conversation run status (ok, failed, denied,
-withheld, held, running) risk (none, low, medium, high) finding (contradicted, unsupported) cost duration tokens
-calls is (shadow, unpriced, rooted) since until text. 'field:value', '>', '<', '>=', '<=' for numbers and risk; '-'
-before a term negates it, a comma separates alternatives, quotes hold spaces, '*' is anything; a bare word is in the
-name.
+Fields of a filter: tool server client service model user session conversation run status (ok, failed, recovered,
+denied, withheld, held, running, incomplete) risk (none, low, medium, high) finding (contradicted, unsupported) cost
+duration tokens calls is (shadow, unpriced, rooted, handshake) since until text. 'field:value', '>', '<', '>=', '<='
+for numbers and risk; '-' before a term negates it, a comma separates alternatives, quotes hold spaces, '*' is
+anything; a bare word is in the name.
 
 Options:
   --since AGE           how far back to look, such as 90m, 12h, 30d or 8w (default 7d)
@@ -126,7 +126,7 @@ async function show({ db, words, values, io }: Request): Promise<number> {
   const run = await only(db, words, 1, io);
   if (run === undefined) return EXIT_FAILED;
   const [{ row, spans }] = run as [Found];
-  const explanation = sentenceText(explainRun(spans, await listApprovals(db, row)));
+  const explanation = sentenceText(explainRun(spans, await listApprovals(db, row), row.status));
   print(
     io,
     values.json

@@ -55,6 +55,7 @@ export {
   readWholeTexts,
   runMetrics,
   type Said,
+  type SaidPart,
   type SentSpan,
   type SessionGroup,
   type SessionList,

@@ -12,9 +12,10 @@ export type SpanStatus = 'ok' | 'failed' | 'denied' | 'withheld' | 'held';
 /**
  * How a run ended: as the weightiest of its spans, or not at all. A call that failed is a result like any other to the model
  * that reads it: the run has failed only if its root span did, or if no model answered after what failed, or the answer claims
- * that it went well.
+ * that it went well. Otherwise it has `recovered` from what failed. One whose root span has not come is `running` at first,
+ * then `incomplete`.
  */
-export type RunStatus = SpanStatus | 'running';
+export type RunStatus = SpanStatus | 'running' | 'incomplete' | 'recovered';
 
 /** The status of a row of `mcp_traces`, in SQL. */
 export const SPAN_STATUS = 'mcp_traces_status(status_code, policy_decision, gate_blocked)';
@@ -33,6 +34,9 @@ const CONDITIONS: Readonly<Record<Exclude<RunStatus, 'ok'>, string>> = {
   withheld: 'r.withheld > 0',
   held: `(r.held > 0 OR ${WAITS_NOW})`,
   running: `(NOT r.has_root AND r.ended_at > now() - ${MISSING_ROOT})`,
+  incomplete: `(NOT r.has_root AND r.ended_at <= now() - ${MISSING_ROOT})`,
+  recovered:
+    '(NOT r.is_failed AND (r.failed_calls > 0 OR r.errors > 0 AND r.denied + r.withheld + r.held = 0))',
 };
 
 /** Words of `status:` in a filter. */
@@ -43,9 +47,17 @@ export const RUN_STATUS = `CASE ${Object.entries(CONDITIONS)
   .map(([status, condition]) => `WHEN ${condition} THEN '${status}'`)
   .join(' ')} ELSE 'ok' END`;
 
-/** The condition that a run (`mcp_runs r`) has a span of this status, or is `running` or `ok`. */
+/** The condition that a run (`mcp_runs r`) has a span of this status, or is as a word for runs alone says. */
 export function conditionOfStatus(status: RunStatus): string {
   return status === 'ok' ? `${RUN_STATUS} = 'ok'` : CONDITIONS[status];
+}
+
+/** The failure of a run that tells most, in its own words. */
+export interface Failure {
+  /** The tool, or the name of the span. */
+  readonly what: string;
+  /** Its message, else the type of its error; null where neither is stored. */
+  readonly why: string | null;
 }
 
 /** What of a run stands out, and how often or which. */
@@ -60,6 +72,7 @@ interface Figures {
   readonly status: RunStatus;
   readonly failedCalls: number;
   readonly failedTools: readonly string[];
+  readonly failure: Failure | null;
   readonly denied: number;
   readonly withheld: number;
   readonly held: number;
@@ -71,19 +84,28 @@ interface Figures {
 
 /** What stands out of a run, the weightiest first: what waits for a person, what is untrue, what went wrong. */
 export function listHighlights(run: Figures): readonly Highlight[] {
-  const { status, failedCalls, failedTools, denied, withheld, held, waits } = run;
+  const { status, denied, withheld, held, waits } = run;
   const counted = (count: number, text: string) => (count > 1 ? `${count} ${text}` : text);
-  const failed = failedCalls > 0 ? `failed ${failedTools.slice(0, 3).join(', ')}`.trimEnd() : 'failed';
   const found: readonly (readonly [boolean, Highlight['kind'], string])[] = [
     [waits, 'held', 'waits for you'],
     [held > 0 && !waits, 'held', counted(held, 'held for approval')],
     [run.contradicted, 'contradicted', 'answer contradicted'],
     [run.unsupported && !run.contradicted, 'unsupported', 'answer unsupported'],
-    [status === 'failed', 'failed', counted(failedCalls, failed)],
+    [status === 'failed', 'failed', formatFailure(run, 'failed')],
     [denied > 0, 'denied', counted(denied, 'denied')],
     [withheld > 0, 'withheld', counted(withheld, 'withheld')],
     [status === 'running', 'running', 'running'],
+    [status === 'incomplete', 'incomplete', 'root span missing'],
+    [status === 'recovered', 'recovered', formatFailure(run, 'recovered')],
     [run.isShadow, 'shadow', 'shadow'],
   ];
   return found.flatMap(([isTrue, kind, text]) => (isTrue ? [{ kind, text }] : []));
+}
+
+/** `failed send_payment: card_declined`, and how often where a call failed more than once. */
+function formatFailure({ failure, failedCalls, failedTools }: Figures, word: string): string {
+  const what = failure?.what ?? failedTools.slice(0, 3).join(', ');
+  const why = failure?.why == null ? '' : `: ${failure.why}`;
+  const more = failedCalls > 1 ? ` (${failedCalls} calls)` : '';
+  return `${word === 'failed' ? word : `${word}:`} ${what}${why}${more}`.trimEnd();
 }

@@ -99,6 +99,12 @@ export function readWritten(span: SpanView, attached: Interaction): Interaction 
   };
 }
 
+/** The messages that a span holds, in any dialect, and the arguments of a tool. Nothing throws. */
+export function readMessages(span: SpanView): DialectContent {
+  const kind = interactionKind(span);
+  return kind === undefined || (hasLongContent(span) && !isReadable(span)) ? {} : findContent(span, kind);
+}
+
 const NO_SCALARS: Scalars = Object.freeze({});
 const NOTHING_TOLD: ReportedUsage = Object.freeze({});
 const NOTHING: Interaction = Object.freeze({});

@@ -1,4 +1,5 @@
 import { REASONS, type ReasonCode } from '../../policy/index.ts';
+import type { RunStatus } from '../status.ts';
 import type { RunSpan, WaitingRow } from '../store/index.ts';
 import { formatDuration, formatUsd } from '../units.ts';
 import { findDefinitions } from './definitions.ts';
@@ -20,10 +21,13 @@ type Clause = readonly SentencePart[];
 /**
  * Explains a run in one sentence computed from its spans: what was called, what failed, whether the answer is true to
  * it, what it cost, how long it took. The page, the command line and the MCP tools use this one.
+ *
+ * @param status of the run, which is told where its spans alone do not tell it.
  */
 export function explainRun(
   spans: readonly RunSpan[],
   approvals: readonly WaitingRow[] = [],
+  status?: RunStatus,
 ): readonly SentencePart[] {
   if (spans.length === 0) return [{ text: 'No spans.' }];
   const facts = toFacts(spans, approvals);
@@ -31,6 +35,7 @@ export function explainRun(
     waits(facts),
     calls(facts),
     errors(facts),
+    status === undefined ? [] : (STATES[status] ?? []),
     answer(facts),
     cost(facts, spans),
     duration(facts),
@@ -43,6 +48,13 @@ export function explainRun(
   }
   return [...parts, { text: '.' }];
 }
+
+/** How a run stands, where it is not how one of its spans ended. */
+const STATES: Readonly<Partial<Record<RunStatus, Clause>>> = {
+  recovered: [{ text: 'the run recovered' }],
+  running: [{ text: 'it still runs' }],
+  incomplete: [{ text: 'incomplete, since its root span never came', tone: 'warn' }],
+};
 
 /** The sentence as plain text. */
 export function sentenceText(parts: readonly SentencePart[]): string {

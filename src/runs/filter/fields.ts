@@ -68,7 +68,7 @@ export const FILTER_FIELDS: readonly FilterField[] = [
     name: 'is',
     kind: 'word',
     hint: 'a property of the run',
-    words: ['shadow', 'unpriced', 'rooted'],
+    words: ['shadow', 'unpriced', 'rooted', 'handshake'],
   },
   { name: 'since', kind: 'time', hint: 'started after: 24h, 7d, 2026-11-22' },
   { name: 'until', kind: 'time', hint: 'started before: 1h, 2026-11-22T10:00Z' },

@@ -38,8 +38,11 @@ export function toCondition(
   return { text: parts.length === 0 ? 'true' : parts.join(' AND '), values: parameters.values };
 }
 
+/** Spans that may hold what the user said: the root, and model calls. */
+export const MAY_SPEAK = `(t.parent_span_id IS NULL OR t.cost_source IS NOT NULL OR t.prompt_tokens IS NOT NULL
+  OR t.operation IN ('chat', 'invoke_agent'))`;
+
 const NAME_COLUMNS: Readonly<Record<string, string>> = {
-  name: 'r.name',
   client: 'r.client_name',
   service: 'r.service',
 };
@@ -70,6 +73,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'is:shadow': 'r.is_shadow',
   'is:unpriced': 'r.unpriced > 0',
   'is:rooted': 'r.has_root',
+  'is:handshake': 'r.is_handshake',
 };
 
 function single(
@@ -99,9 +103,14 @@ function single(
       return `${ID_COLUMNS[name]} LIKE ${parameters.add(pattern(value))}`;
     case 'name': {
       const like = `ILIKE ${parameters.add(`%${pattern(value)}%`)}`;
+      const inList = (list: string) =>
+        `EXISTS (SELECT 1 FROM unnest(${list}) AS u (item) WHERE item ${like})`;
       const list = LIST_COLUMNS[name];
-      if (list === undefined) return `${NAME_COLUMNS[name]} ${like}`;
-      return `EXISTS (SELECT 1 FROM unnest(${list}) AS u (item) WHERE item ${like})`;
+      if (list !== undefined) return inList(list);
+      if (name !== 'name') return `${NAME_COLUMNS[name]} ${like}`;
+      // A run is named by its user's words, its service and its tools, or its root.
+      return `(r.name ${like} OR r.service ${like} OR ${inList('r.tools')} OR EXISTS (SELECT 1 FROM mcp_traces t
+        WHERE t.trace_id = r.trace_id AND ${MAY_SPEAK} AND t.attributes::text ${like}))`;
     }
     case 'text': {
       const like = `ILIKE ${parameters.add(`%${pattern(value)}%`)}`;

@@ -4,7 +4,7 @@ import { readOfferedTools } from '../../interaction/index.ts';
 import { canonicalJson } from '../../json/index.ts';
 import { BARRED_AS, BARRED_TOOL } from '../../policy/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
-import { ask } from './runs.ts';
+import { ask } from './run-row.ts';
 import type { TimeRange } from './tools.ts';
 
 /** One definition that a tool had. */

@@ -1,7 +1,8 @@
 export { type ChangedTool, changedTools, type DefinitionVersion } from './definitions.ts';
 export { type RunMetrics, runMetrics } from './metrics.ts';
-export { findRun, listRuns, type RunList, type RunRow } from './runs.ts';
-export { readSaid, readWholeTexts, type Said } from './said.ts';
+export type { RunRow } from './run-row.ts';
+export { findRun, listRuns, type RunList } from './runs.ts';
+export { readSaid, readWholeTexts, type Said, type SaidPart } from './said.ts';
 export { listSessions, type SessionGroup, type SessionList } from './sessions.ts';
 export {
   type RunSpan,

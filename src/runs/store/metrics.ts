@@ -1,6 +1,7 @@
 import type { Queryable } from '../../postgres/index.ts';
 import type { Condition } from './condition.ts';
-import { ask, type RunQuery, selection } from './runs.ts';
+import { ask } from './run-row.ts';
+import { type RunQuery, selection } from './runs.ts';
 
 /** Parts of the range, and bars of the strip of metrics. */
 const BUCKETS = 24;

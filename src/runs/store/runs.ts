@@ -1,8 +1,9 @@
 import { invalidOption } from '../../base/index.ts';
-import { nameOfDatabase, type Queryable, toObservatoryError } from '../../postgres/index.ts';
+import type { Queryable } from '../../postgres/index.ts';
 import { type FilterProblem, parseFilter } from '../filter/index.ts';
-import { RUN_STATUS, type RunStatus, WAITS_NOW } from '../status.ts';
 import { type Condition, toCondition } from './condition.ts';
+import { nameRuns } from './names.ts';
+import { ask, RUN_COLUMNS, type RunRow } from './run-row.ts';
 
 const MAX_LIMIT = 500;
 const HEX_ID = /^[0-9a-f]{32}$/u;
@@ -21,54 +22,20 @@ export interface RunQuery {
 export interface RunPage extends RunQuery {
   /** @defaultValue 50, at most 500 */
   readonly limit?: number | undefined;
-  /** Continues after the run that `next` of the page before names. */
+  /** Continues after the run that `next` of the page before names; with the order by `started` alone. */
   readonly after?: string | undefined;
+  /** A column of {@link RUN_ORDERS}, the largest first; with `-` before it, the smallest. @defaultValue `started` */
+  readonly sort?: string | undefined;
 }
 
-/**
- * One line of a list of runs. Times are milliseconds since 1970. Added up in SQL as spans arrive; what `factsOf` reads from
- * all spans of one run differs where that tells more: see there.
- */
-export interface RunRow {
-  /** Trace id, 32 hex digits. */
-  readonly id: string;
-  readonly name: string;
-  readonly status: RunStatus;
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly service: string | null;
-  readonly client: string | null;
-  readonly user: string | null;
-  readonly session: string | null;
-  readonly conversation: string | null;
-  readonly models: readonly string[];
-  readonly tools: readonly string[];
-  readonly servers: readonly string[];
-  readonly failedTools: readonly string[];
-  readonly spans: number;
-  readonly errors: number;
-  readonly modelCalls: number;
-  readonly toolCalls: number;
-  readonly failedCalls: number;
-  readonly denied: number;
-  readonly withheld: number;
-  readonly held: number;
-  /** Whether one of its calls waits for a person now. */
-  readonly waits: boolean;
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-  readonly cachedTokens: number;
-  /** Sum of the known costs in US dollars; null when no call has one. */
-  readonly costUsd: number | null;
-  readonly unpriced: number;
-  /** Highest risk of an answer. */
-  readonly risk: 'none' | 'low' | 'medium' | 'high';
-  readonly contradicted: boolean;
-  readonly unsupported: boolean;
-  readonly isShadow: boolean;
-  /** False while the root span has not arrived. */
-  readonly hasRoot: boolean;
-}
+/** What runs can be sorted by. */
+const RUN_ORDERS: Readonly<Record<string, string>> = {
+  started: 'r.started_at',
+  calls: 'r.tool_calls',
+  failed: 'r.failed_calls',
+  duration: 'r.ended_at - r.started_at',
+  cost: 'CASE WHEN r.priced > 0 THEN r.cost_usd END',
+};
 
 /** Runs, newest first, and what of the filter was not understood. */
 export interface RunList {
@@ -77,19 +44,6 @@ export interface RunList {
   readonly next: string | null;
   readonly problems: readonly FilterProblem[];
 }
-
-/** A run as a row: the columns of {@link RunRow}, of `mcp_runs r`. */
-export const RUN_COLUMNS = `replace(r.trace_id::text, '-', '') AS id, r.name, ${RUN_STATUS} AS status, (extract(epoch FROM r.started_at) * 1000)::float8 AS "startMs",
-  (extract(epoch FROM r.ended_at) * 1000)::float8 AS "endMs", r.service, r.client_name AS client, r.user_id AS user,
-  r.session_id AS session, r.conversation_id AS conversation, r.models, r.tools, r.servers,
-  r.failed_tools AS "failedTools", r.spans::float8 AS spans, r.errors::float8 AS errors,
-  r.model_calls::float8 AS "modelCalls", r.tool_calls::float8 AS "toolCalls", r.failed_calls::float8 AS "failedCalls",
-  r.denied::float8 AS denied, r.withheld::float8 AS withheld, r.held::float8 AS held, ${WAITS_NOW} AS waits,
-  r.prompt_tokens::float8 AS "promptTokens",
-  r.completion_tokens::float8 AS "completionTokens", r.cached_prompt_tokens::float8 AS "cachedTokens",
-  CASE WHEN r.priced > 0 THEN r.cost_usd END AS "costUsd", r.unpriced::float8 AS unpriced,
-  (ARRAY['none', 'low', 'medium', 'high'])[r.risk + 1] AS risk, r.contradicted, r.unsupported,
-  r.is_shadow AS "isShadow", r.has_root AS "hasRoot"`;
 
 /**
  * The runs that a query selects, newest first.
@@ -100,10 +54,16 @@ export async function listRuns(db: Queryable, page: RunPage = {}): Promise<RunLi
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
     throw invalidOption('limit', `a whole number from 1 to ${MAX_LIMIT}`, limit);
   }
+  const [, sign, by = ''] = /^(-?)([a-z]+)$/u.exec(page.sort ?? 'started') ?? [];
+  const order = Object.hasOwn(RUN_ORDERS, by) ? RUN_ORDERS[by] : undefined;
+  if (order === undefined)
+    throw invalidOption('sort', `one of ${Object.keys(RUN_ORDERS).join(', ')}`, page.sort);
+  const isNewest = sign === '' && by === 'started';
   const { where, problems } = selection(page);
   const values = [...where.values];
   let cursor = '';
   if (page.after !== undefined) {
+    if (!isNewest) throw invalidOption('after', 'used with the newest runs first', page.after);
     const [micros = '', id = ''] = page.after.split('-');
     if (!/^\d{1,17}$/u.test(micros) || !HEX_ID.test(id)) {
       throw invalidOption('after', "the 'next' of an earlier page", page.after);
@@ -115,13 +75,17 @@ export async function listRuns(db: Queryable, page: RunPage = {}): Promise<RunLi
     db,
     `SELECT ${RUN_COLUMNS}, (extract(epoch FROM r.started_at) * 1000000)::bigint::text AS micros
       FROM mcp_runs r WHERE ${where.text}${cursor}
-      ORDER BY r.started_at DESC, r.trace_id DESC LIMIT ${limit + 1}`,
+      ORDER BY ${isNewest ? '' : `${order} ${sign === '' ? 'DESC NULLS LAST' : 'ASC NULLS LAST'}, `}r.started_at DESC, r.trace_id DESC
+      LIMIT ${limit + 1}`,
     values,
   );
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   return {
-    runs: rows.slice(0, limit).map(({ micros: _, ...row }) => row as unknown as RunRow),
-    next: last === undefined ? null : `${last.micros}-${last.id}`,
+    runs: await nameRuns(
+      db,
+      rows.slice(0, limit).map(({ micros: _, ...row }) => row as unknown as RunRow),
+    ),
+    next: last === undefined || !isNewest ? null : `${last.micros}-${last.id}`,
     problems,
   };
 }
@@ -137,7 +101,8 @@ export async function findRun(db: Queryable, id: string): Promise<RunRow | undef
     `SELECT ${RUN_COLUMNS} FROM mcp_runs r WHERE r.trace_id BETWEEN $1::uuid AND $2::uuid LIMIT 2`,
     bounds,
   );
-  return rows.length === 1 ? (rows[0] as unknown as RunRow) : undefined;
+  const [run] = rows.length === 1 ? await nameRuns(db, rows as unknown as readonly RunRow[]) : [];
+  return run;
 }
 
 const DAY_MS = 86_400_000;
@@ -164,24 +129,17 @@ export function selection(query: RunQuery): {
     query.untilMs === undefined
       ? `r.started_at < $2::timestamptz + interval '1 day'`
       : 'r.started_at < $2::timestamptz';
+  // Connecting and listing are no runs of the user's, unless they are asked for.
+  const wantsAny = terms.some(
+    ({ field, values: words }) =>
+      field.name === 'run' || (field.name === 'is' && words.includes('handshake')),
+  );
+  const kind = wantsAny ? '' : ' AND NOT r.is_handshake';
   return {
-    where: { text: `r.started_at >= $1::timestamptz AND ${until} AND ${text}`, values },
+    where: { text: `r.started_at >= $1::timestamptz AND ${until}${kind} AND ${text}`, values },
     problems,
     sinceMs,
     untilMs,
     isAll: terms.length === 0,
   };
-}
-
-/** Runs one statement. @throws ObservatoryError instead of the driver's error. */
-export async function ask(
-  db: Queryable,
-  text: string,
-  values: readonly unknown[] = [],
-): Promise<readonly Record<string, unknown>[]> {
-  try {
-    return (await db.query(text, values)).rows;
-  } catch (error) {
-    throw toObservatoryError(error, nameOfDatabase(db));
-  }
 }

@@ -1,7 +1,17 @@
 import { ownTurn, semconv, sliced } from '../../base/index.ts';
-import { conversationText, type Message, parseMessages, readInteraction } from '../../interaction/index.ts';
+import {
+  answerText,
+  conversationText,
+  type Message,
+  type MessagePart,
+  type MessageRole,
+  readMessages,
+  readOfferedTools,
+  type SpanView,
+  toolOutcome,
+} from '../../interaction/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
-import { ask } from './runs.ts';
+import { ask } from './run-row.ts';
 import type { RunSpan } from './spans.ts';
 
 /** Longest texts that are sent with a run: what is said is read in place, what tools take and give is opened. */
@@ -11,10 +21,16 @@ const MAX_PAYLOAD_CHARS = 4096;
 const MAX_ALL_CHARS = 4_000_000;
 const BEGINNING_CHARS = 300;
 const MAX_SPANS = 500;
+/** Of a run with more, those that went wrong and its end have their texts first. */
+const MAX_TROUBLED = 200;
+const TAIL_SPANS = 50;
 /** Spans of one statement: an embedded database holds the event loop while it works on one. */
 const PART_SPANS = 50;
 /** One text on its own, as somebody asks for it. */
 const MAX_WHOLE_CHARS = 16_000_000;
+/** Parts of the messages of one model call, and characters of each. */
+const MAX_PARTS = 500;
+const MAX_PART_CHARS = 65_536;
 
 const TEXTS = ['prompt', 'answer', 'arguments', 'result'] as const;
 type TextName = (typeof TEXTS)[number];
@@ -28,6 +44,22 @@ export interface Said {
   readonly result?: string | undefined;
   /** Whole lengths, in characters, of the texts that are cut. */
   readonly cut?: Readonly<Partial<Record<TextName, number>>> | undefined;
+  /** A model call as the model saw it, in order; where one span is asked for. */
+  readonly messages?: readonly SaidPart[] | undefined;
+  /** The tools that it was offered. */
+  readonly tools?: readonly SaidPart[] | undefined;
+}
+
+/** A part of what a model was told or said. */
+export interface SaidPart {
+  /** `output` is what the model answered, `offered` a tool that it could call. */
+  readonly role: MessageRole | 'output' | 'offered';
+  readonly kind: MessagePart['type'];
+  /** The tool that is called, answers or is offered. */
+  readonly name?: string | undefined;
+  readonly text: string;
+  /** Its whole length in characters, where it is cut. */
+  readonly chars?: number | undefined;
 }
 
 const COLUMNS = `right(replace(span_id::text, '-', ''), 16) AS id, span_name AS name, attributes, events, scope`;
@@ -38,7 +70,7 @@ export async function readSaid(
   id: string,
   spans: readonly RunSpan[],
 ): Promise<readonly Said[]> {
-  const speaking = spans.filter(isSpeaking).slice(0, MAX_SPANS);
+  const speaking = chooseSpeaking(spans.filter(isSpeaking));
   const turn = sliced();
   let left = MAX_ALL_CHARS;
   const list: Said[] = [];
@@ -63,7 +95,17 @@ export async function readSaid(
     }
     await ownTurn();
   }
-  return list;
+  const places = new Map(spans.map((span, i) => [span.id, i]));
+  return list.sort((a, b) => (places.get(a.spanId) ?? 0) - (places.get(b.spanId) ?? 0));
+}
+
+/** The spans whose texts are read: what went wrong, the last answer and the end, then from the beginning. */
+function chooseSpeaking(speaking: readonly RunSpan[]): readonly RunSpan[] {
+  if (speaking.length <= MAX_SPANS) return speaking;
+  const last = speaking.findLast(({ tool }) => tool === null);
+  const troubled = speaking.filter(({ status }) => status !== 'ok');
+  const first = [...(last === undefined ? [] : [last]), ...troubled.slice(0, MAX_TROUBLED)];
+  return [...new Set([...first, ...speaking.slice(-TAIL_SPANS), ...speaking])].slice(0, MAX_SPANS);
 }
 
 /** Whether a span may hold a text of the conversation. */
@@ -85,30 +127,56 @@ export async function readWholeTexts(
     `SELECT ${COLUMNS} FROM mcp_traces WHERE trace_id = $1::uuid AND span_id = $2::uuid`,
     [traceId, spanUuid(spanId)],
   );
-  return rows[0] === undefined ? undefined : said(rows[0], () => MAX_WHOLE_CHARS);
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  const { input = [], output = [] } = readMessages(toView(row));
+  const attributes = (row.attributes ?? {}) as Readonly<Record<string, unknown>>;
+  const tools = readOfferedTools(
+    attributes[semconv.ATTR_GEN_AI_TOOL_DEFINITIONS] ?? attributes['ai.prompt.tools'],
+  );
+  const messages = [
+    ...input.flatMap(({ role, parts }) => parts.map((part) => toPart(role, part))),
+    ...output.flatMap(({ parts }) => parts.map((part) => toPart('output', part))),
+  ];
+  return {
+    ...said(row, () => MAX_WHOLE_CHARS),
+    // The system's words and what was said last matter most.
+    ...(messages.length > 0 && {
+      messages: [...messages.slice(0, 1), ...messages.slice(1).slice(-MAX_PARTS)],
+    }),
+    ...(tools.length > 0 && {
+      tools: tools.slice(0, MAX_PARTS).map(({ name, source }) => ({
+        ...cutPart(JSON.stringify(source)),
+        role: 'offered',
+        kind: 'text',
+        name,
+      })),
+    }),
+  };
 }
 
+function toPart(role: SaidPart['role'], part: MessagePart): SaidPart {
+  const kind = part.type;
+  if (kind === 'text' || kind === 'reasoning') return { role, kind, ...cutPart(part.content) };
+  if (kind === 'tool_call') return { role, kind, name: part.name, ...cutPart(toText(part.arguments)) };
+  return { role, kind, name: part.name, ...cutPart(toolOutcome(part).text) };
+}
+
+function cutPart(text: string): Pick<SaidPart, 'text' | 'chars'> {
+  return text.length > MAX_PART_CHARS
+    ? { text: text.slice(0, MAX_PART_CHARS), chars: text.length }
+    : { text };
+}
+
+const toText = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+
 function said(row: Record<string, unknown>, limitOf: (name: TextName) => number): Said {
-  const attributes = (row.attributes ?? {}) as Record<string, unknown>;
-  const read = readInteraction({
-    name: String(row.name),
-    attributes,
-    events: Array.isArray(row.events) ? row.events : [],
-    ...(typeof row.scope === 'string' && { instrumentationScope: { name: row.scope } }),
-  } as never);
-  const messages = parseMessages(parsed(attributes[semconv.ATTR_GEN_AI_INPUT_MESSAGES]));
-  const values: Readonly<Record<TextName, unknown>> = {
-    prompt: lastUserText(messages) ?? read.prompt,
-    answer: read.answer,
-    arguments: read.toolArguments ?? attributes[semconv.ATTR_GEN_AI_TOOL_CALL_ARGUMENTS],
-    result: attributes[semconv.ATTR_GEN_AI_TOOL_CALL_RESULT],
-  };
+  const values = readTexts(row);
   const texts: Partial<Record<TextName, string>> = {};
   const cut: Partial<Record<TextName, number>> = {};
   for (const name of TEXTS) {
-    const value = values[name];
-    if (value === undefined || value === null || value === '') continue;
-    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    const text = values[name];
+    if (text === undefined) continue;
     const limit = limitOf(name);
     texts[name] = text.length > limit ? text.slice(0, limit) : text;
     if (text.length > limit) cut[name] = text.length;
@@ -116,18 +184,34 @@ function said(row: Record<string, unknown>, limitOf: (name: TextName) => number)
   return { spanId: String(row.id), ...texts, ...(Object.keys(cut).length > 0 && { cut }) };
 }
 
+/** The texts of a span: a row with its `name`, `scope`, `attributes` and `events`. */
+export function readTexts(row: Readonly<Record<string, unknown>>): Partial<Record<TextName, string>> {
+  const attributes = (row.attributes ?? {}) as Record<string, unknown>;
+  const { input, output, toolArguments } = readMessages(toView(row));
+  const values: Readonly<Record<TextName, unknown>> = {
+    prompt: input === undefined ? undefined : (lastUserText(input) ?? conversationText(input).prompt),
+    answer: output === undefined ? undefined : answerText(output),
+    arguments: toolArguments ?? attributes[semconv.ATTR_GEN_AI_TOOL_CALL_ARGUMENTS],
+    result: attributes[semconv.ATTR_GEN_AI_TOOL_CALL_RESULT],
+  };
+  const texts = TEXTS.flatMap((name): [TextName, string][] => {
+    const value = values[name];
+    return value === undefined || value === null || value === '' ? [] : [[name, toText(value)]];
+  });
+  return Object.fromEntries(texts);
+}
+
+function toView({ name, scope, attributes, events }: Readonly<Record<string, unknown>>): SpanView {
+  return {
+    name: String(name),
+    attributes: attributes ?? {},
+    events: Array.isArray(events) ? events : [],
+    ...(typeof scope === 'string' && { instrumentationScope: { name: scope } }),
+  } as unknown as SpanView;
+}
+
 /** The text of the last message of the user. */
 function lastUserText(messages: readonly Message[]): string | undefined {
   const last = messages.findLast(({ role }) => role === 'user');
   return last === undefined ? undefined : conversationText([last]).prompt;
-}
-
-/** Messages are stored as JSON text, since attributes of SDK 2 hold no objects. */
-function parsed(value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  try {
-    return JSON.parse(value);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,7 +1,9 @@
 import type { Queryable } from '../../postgres/index.ts';
 import type { FilterProblem } from '../filter/index.ts';
 import type { Condition } from './condition.ts';
-import { ask, RUN_COLUMNS, type RunQuery, type RunRow, selection } from './runs.ts';
+import { nameRuns } from './names.ts';
+import { ask, RUN_COLUMNS, type RunRow } from './run-row.ts';
+import { type RunQuery, selection } from './runs.ts';
 
 const MAX_SESSIONS = 30;
 const RUNS_SHOWN = 4;
@@ -64,10 +66,10 @@ export async function listSessions(db: Queryable, query: RunQuery = {}): Promise
     values,
   );
   const newest = new Map<unknown, RunRow[]>();
-  for (const { key, place: _, ...row } of rows) {
-    const runs = newest.get(key) ?? [];
-    runs.push(row as unknown as RunRow);
-    newest.set(key, runs);
+  const named = await nameRuns(db, rows as unknown as readonly RunRow[]);
+  for (const { key, place: _, ...run } of named as readonly (RunRow &
+    Partial<Record<'key' | 'place', unknown>>)[]) {
+    newest.set(key, [...(newest.get(key) ?? []), run]);
   }
   return {
     sessions: heads.map((head) => ({

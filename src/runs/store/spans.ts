@@ -1,7 +1,7 @@
 import { ownTurn, semconv } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { SPAN_STATUS, type SpanStatus } from '../status.ts';
-import { ask, type RunRow } from './runs.ts';
+import { ask, type RunRow } from './run-row.ts';
 
 /** Most spans of a run that are read; further ones are counted only. */
 const MAX_SPANS = 20_000;

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../postgres/index.ts';
-import { ask } from './runs.ts';
+import { ask } from './run-row.ts';
 import type { TimeRange } from './tools.ts';
 
 /** What the definition of one tool cost of the model calls that offered it. */

@@ -2,7 +2,7 @@ import { sliced } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { type CallSpan, pairCalls } from '../calls.ts';
 import { SPAN_STATUS } from '../status.ts';
-import { ask } from './runs.ts';
+import { ask } from './run-row.ts';
 import { IN_RANGE, rangeValues, type TimeRange } from './tools.ts';
 
 /** Figures of one tool of one server. */

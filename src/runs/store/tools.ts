@@ -1,5 +1,5 @@
 import type { Queryable } from '../../postgres/index.ts';
-import { ask } from './runs.ts';
+import { ask } from './run-row.ts';
 
 /** A range of time; roll-ups are by the hour, so it is widened to whole hours. */
 export interface TimeRange {

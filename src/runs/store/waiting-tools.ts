@@ -14,7 +14,7 @@ import {
 } from '../../policy/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { type ChangedTool, type DefinitionVersion, seenDefinitions } from './definitions.ts';
-import { ask } from './runs.ts';
+import { ask } from './run-row.ts';
 
 /** Reason under which decisions about tools are kept among the reviews. */
 export const TOOL_REVIEW = 'tool_definition';

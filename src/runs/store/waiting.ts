@@ -1,7 +1,7 @@
 import { type ApprovalScope, isApproval, STANDS_UNTIL } from '../../approvals/index.ts';
 import { isObject, parseContainer } from '../../json/index.ts';
 import { canonicalUuid, type Queryable } from '../../postgres/index.ts';
-import { ask } from './runs.ts';
+import { ask } from './run-row.ts';
 import { type RunKey, SLACK_MS } from './spans.ts';
 import {
   findMeaning,

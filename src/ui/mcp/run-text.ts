@@ -37,7 +37,7 @@ export function runText(run: RunRow, spans: readonly RunSpan[], approvals: reado
   const calls = spans.filter(isPartOfCall);
   const lines = [
     `run ${run.id}: ${oneLine(run.name)}, ${run.status}`,
-    oneLine(sentenceText(explainRun(spans, approvals)), 1000),
+    oneLine(sentenceText(explainRun(spans, approvals, run.status)), 1000),
     `service ${oneLine(run.service ?? 'unknown')}, client ${oneLine(run.client ?? 'unknown')}, models ${run.models.map((model) => oneLine(model, 60)).join(', ') || 'none'}, ${spans.length} spans`,
   ];
   if (failures.length > 0) lines.push('', 'what failed, from the root to the failure:');

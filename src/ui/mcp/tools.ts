@@ -57,7 +57,7 @@ export const STORE_TOOLS: readonly StoreTool[] = [
   {
     name: 'list_runs',
     title: 'List runs',
-    description: `Lists runs (traces) of agents, MCP servers and model programs, newest first, one line each. The filter is terms separated by spaces, for instance "status:failed tool:pay server:bank client:codex model:gpt cost>0.01 duration>2s user:42 risk>=high finding:contradicted -is:shadow text:refund"; status is ok, failed, denied, withheld, held or running. ${UNTRUSTED}`,
+    description: `Lists runs (traces) of agents, MCP servers and model programs, newest first, one line each. The filter is terms separated by spaces, for instance "status:failed tool:pay server:bank client:codex model:gpt cost>0.01 duration>2s user:42 risk>=high finding:contradicted -is:shadow text:refund"; status is ok, failed, recovered (from a failed call), denied, withheld, held, running or incomplete (no root span). ${UNTRUSTED}`,
     inputSchema: toSchema({
       filter: { type: 'string', maxLength: 2000, description: 'Empty for all runs' },
       hours: HOURS,

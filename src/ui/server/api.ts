@@ -153,7 +153,7 @@ async function run({ db, isKnown }: ApiSources, _query: URLSearchParams, id = ''
   if (isKnown?.(toMark(JSON.stringify([row, approvals]))) === true) return UNCHANGED;
   const spans = await readRunSpans(db, row);
   const texts = await readSaid(db, row.id, spans);
-  const explanation = explainRun(spans, approvals);
+  const explanation = explainRun(spans, approvals, row.status);
   const reasons = Object.fromEntries(spans.map(({ reason }) => [reason, findGateReason(reason)]));
   return {
     run: row,
