@@ -69,6 +69,7 @@ const PLAN: Plan = {
           { tool: 'slow', args: { a: 20 } },
           { tool: 'fail', args: { a: 3 } },
           { tool: 'missing', args: {} },
+          { tool: 'picture', args: {} },
         ],
       },
       { text: 'the end of it' },
@@ -108,7 +109,7 @@ test('agents on plain SDKs with a server over stdio replay alike, streamed and n
   assert.equal(versions.sdk?.name, 'openai');
   const statuses = exchanges.map(({ response }) => response.status).filter((status) => status !== 200);
   assert.deepEqual(statuses.sort(), [400, 400, 429, 429]);
-  assert.equal(cassette?.calls.length, 12);
+  assert.equal(cassette?.calls.length, 14);
   assert.deepEqual(Object.keys(cassette?.servers ?? {}), ['numbers']);
 });
 

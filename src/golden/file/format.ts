@@ -111,6 +111,11 @@ export interface ProviderExchange {
    * together; only of programs. A replay gives answers in this order. What came in one chunk has one whole number.
    */
   readonly order?: readonly [asked: number, answered: number];
+  /**
+   * Of a stream that came while other things happened: how many of its events had come at a position of the same
+   * sequence, from its head on, which has none.
+   */
+  readonly arrived?: readonly (readonly [events: number, at: number])[];
 }
 
 export interface WireRequest {

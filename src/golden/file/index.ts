@@ -1,5 +1,7 @@
 export { type ApproveGoldenOptions, approveGolden, isApproved } from './approve.ts';
+
 export {
+  freeName,
   inTurns,
   listModels,
   type ProgramHead,
@@ -45,8 +47,11 @@ export {
 export { type ExchangeStory, exchangeUsage, readAnswer, readExchange } from './read-exchange.ts';
 export { keptResponseHeaders, Scrubber } from './scrubber.ts';
 export {
+  countEvents,
   fromWireResponse,
+  isEventStream,
   noResponse,
+  type Pace,
   type RequestHead,
   toNetworkFault,
   toWireRequest,

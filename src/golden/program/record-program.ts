@@ -4,7 +4,14 @@ import { basename } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { errorMessage } from '../../base/index.ts';
 import { parseOrKeep } from '../../json/index.ts';
-import { Journal, type ProgramHead, type ProgramPart, type Reached, Scrubber } from '../file/index.ts';
+import {
+  isEventStream,
+  Journal,
+  type ProgramHead,
+  type ProgramPart,
+  type Reached,
+  Scrubber,
+} from '../file/index.ts';
 import { CassetteRecorder, ModelRecorder, type OpenExchange, sentTwice } from '../record/index.ts';
 import { recordedAnswer, ServerRequests } from './http-servers.ts';
 import { say } from './say.ts';
@@ -120,6 +127,10 @@ class ProgramRecorder implements Seams {
         const text = decoded(bytes, String(request.getHeader('content-encoding') ?? '')).toString('utf8');
         const head = { method: request.method, url: url.href, headers: readHeaders(request.getHeaders()) };
         if (isModelRequest(request.method, url, parseOrKeep(text))) open = this.#model.begin(head, text);
+      },
+      arrived: ({ headers }, size) => {
+        if (headers['content-encoding'] === undefined && isEventStream(readHeaders(headers)))
+          open?.arrived(size);
       },
       answered: ({ statusCode = 0, headers }, body, isCut) => {
         const fault = isCut ? { code: 'ECONNRESET', message: 'aborted' } : undefined;

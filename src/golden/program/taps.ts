@@ -52,12 +52,14 @@ function toBytes(chunk: unknown, encoding: unknown): Buffer | undefined {
 interface RequestTap {
   /** The whole request has been written. */
   sent(body: Buffer): void;
+  /** So many bytes of the answer have come, 0 for its head. */
+  arrived(response: IncomingMessage, size: number): void;
   answered(response: IncomingMessage, body: Buffer, isCut: boolean): void;
   failed(error: unknown): void;
 }
 
 /** Sees a request of `http` and its response. */
-export function tapRequest(request: ClientRequest, { sent, answered, failed }: RequestTap): void {
+export function tapRequest(request: ClientRequest, { sent, failed, ...answer }: RequestTap): void {
   const body = new Collected();
   tap(request, 'write', ([chunk, encoding]) => body.add(chunk, encoding));
   let isSent = false;
@@ -74,11 +76,15 @@ export function tapRequest(request: ClientRequest, { sent, answered, failed }: R
   });
   tap(request, 'emit', ([name, value]) => {
     if (name === 'error') failed(value);
-    if (name === 'response') tapResponse(value as IncomingMessage, answered);
+    if (name === 'response') tapResponse(value as IncomingMessage, answer);
   });
 }
 
-function tapResponse(response: IncomingMessage, answered: RequestTap['answered']): void {
+function tapResponse(
+  response: IncomingMessage,
+  { arrived, answered }: Pick<RequestTap, 'arrived' | 'answered'>,
+): void {
+  arrived(response, 0);
   const body = new Collected();
   let isOver = false;
   const end = (isCut: boolean): void => {
@@ -88,7 +94,10 @@ function tapResponse(response: IncomingMessage, answered: RequestTap['answered']
   };
   tap(response, 'push', ([chunk]) => {
     if (chunk === null) end(false);
-    else body.add(chunk);
+    else {
+      body.add(chunk);
+      arrived(response, body.size);
+    }
   });
   tap(response, 'emit', ([name]) => {
     if (name === 'aborted') end(true);

@@ -104,7 +104,7 @@ export class GoldenPlayer {
     this.#turns.asked(place, value);
     // That of a `Request` no longer follows it once the request is collected.
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
-    return await fromWireResponse(value.response, signal, () => this.#turns.turn(value));
+    return await fromWireResponse(value.response, signal, this.#turns.paceOf(value));
   };
 
   /**
