@@ -104,12 +104,12 @@ function findCassette(parts: readonly ProgramPart[]): McpCassette | null {
   }
   if (servers.size === 0) return null;
   const names = ownNames(servers);
-  const nameOf = (server: string): string => names.get(server) ?? server;
+  const findName = (server: string): string => names.get(server) ?? server;
   const named: Record<string, McpServerCassette> = Object.fromEntries(
-    [...servers].map(([server, cassette]) => [nameOf(server), cassette]),
+    [...servers].map(([server, cassette]) => [findName(server), cassette]),
   );
   const inOrder = [...calls.values()].sort(byOrder);
-  return { servers: named, calls: inOrder.map((call) => ({ ...call, server: nameOf(call.server) })) };
+  return { servers: named, calls: inOrder.map((call) => ({ ...call, server: findName(call.server) })) };
 }
 
 /** What servers call themselves, which a program's configuration does not tell us. */

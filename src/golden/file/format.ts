@@ -263,6 +263,8 @@ interface PerformanceBounds {
   readonly max_total_tokens?: number;
   /** Maximum of total tokens as a multiple of the golden's, such as 1.2. */
   readonly max_token_ratio?: number;
+  /** Of the whole run, in US dollars. */
+  readonly max_cost_usd?: number;
 }
 
 /** SHA-256 of the expanded golden without this field, in canonical JSON. */

@@ -6,6 +6,7 @@ export {
   listModels,
   type ProgramHead,
   type ProgramPart,
+  programOutput,
   type TakenExchange,
   toolHashes,
 } from './assemble.ts';
@@ -44,7 +45,13 @@ export {
   type ReadGoldenOptions,
   readGolden,
 } from './read.ts';
-export { type ExchangeStory, exchangeUsage, readAnswer, readExchange } from './read-exchange.ts';
+export {
+  type ExchangeStory,
+  exchangeCost,
+  exchangeUsage,
+  readAnswer,
+  readExchange,
+} from './read-exchange.ts';
 export { keptResponseHeaders, Scrubber } from './scrubber.ts';
 export {
   countEvents,

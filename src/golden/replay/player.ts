@@ -85,6 +85,11 @@ export class GoldenPlayer {
     );
   }
 
+  /** The exchanges that were played. */
+  get played(): readonly ProviderExchange[] {
+    return this.#exchanges.used();
+  }
+
   /** The first miss. */
   get failure(): GoldenMismatchError | undefined {
     return this.#failure;
