@@ -20,6 +20,7 @@ export {
   approveGolden,
   type ComparisonRules,
   type ExchangeStory,
+  exchangeCost,
   type Finding,
   FORMAT_VERSION,
   formatGolden,
@@ -40,6 +41,7 @@ export {
   type McpConnection,
   type ProviderExchange,
   parseGolden,
+  programOutput,
   type ReadGoldenOptions,
   type RecordedExchange,
   readExchange,
@@ -51,7 +53,13 @@ export {
 } from './file/index.ts';
 export { type GoldenFromTraceOptions, goldenFromTrace } from './from-trace/index.ts';
 export { type GhostOptions, type GoldenOption, mcpGhost } from './ghost.ts';
-export { recordThisProgram, replayThisProgram } from './program/index.ts';
+export {
+  type Departure,
+  type DepartureKind,
+  type ProgramReport,
+  recordThisProgram,
+  replayThisProgram,
+} from './program/index.ts';
 export {
   ModelRecorder,
   type PolicyStep,

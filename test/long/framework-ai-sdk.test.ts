@@ -5,6 +5,7 @@ import { needsData } from '../support/data.ts';
 import { FreshApps, node24 } from '../support/fresh-app.ts';
 import { assertHolds, assertSameDecisions } from '../support/gate-doors.ts';
 import { assertNoContent, assertOneRun, assertSums, isModelCall } from '../support/one-run.ts';
+import { assertTaped } from '../support/taped-program.ts';
 
 const COMMON = ['zod@4', '@modelcontextprotocol/sdk@1'];
 const VERSIONS = [
@@ -98,3 +99,8 @@ for (const { major, packages } of VERSIONS) {
     for (const door of holding) await assertHolds(apps, folder, door);
   });
 }
+
+test('AI SDK 7: a recorded program replays alike, and each departure is named', async () => {
+  const folder = await installed(7, VERSIONS[0]?.packages ?? []);
+  await assertTaped(apps, folder, 'tape-ai-sdk.mjs');
+});

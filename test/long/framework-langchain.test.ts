@@ -5,6 +5,7 @@ import { needsData } from '../support/data.ts';
 import { FreshApps, node24 } from '../support/fresh-app.ts';
 import { assertSameDecisions } from '../support/gate-doors.ts';
 import { assertNoContent, assertOneRun, assertStored, assertSums } from '../support/one-run.ts';
+import { assertTaped } from '../support/taped-program.ts';
 
 const PACKAGES = [
   '@langchain/core@1',
@@ -62,4 +63,8 @@ test('a chain in CommonJS is one trace, with what its functions call themselves'
 
 test('LangGraph: gated tools get the decisions of the gate', needsData('policy'), async () => {
   await assertSameDecisions(apps, folder, ['langgraph']);
+});
+
+test('LangGraph: a recorded program replays alike, and each departure is named', async () => {
+  await assertTaped(apps, folder, 'tape-langgraph.mjs');
 });

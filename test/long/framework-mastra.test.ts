@@ -6,6 +6,7 @@ import { FreshApps } from '../support/fresh-app.ts';
 import { assertSameDecisions } from '../support/gate-doors.ts';
 import { assertNoContent, assertOneRun, assertSums, isModelCall } from '../support/one-run.ts';
 import type { CollectedSpan } from '../support/otlp-collector.ts';
+import { assertTaped } from '../support/taped-program.ts';
 
 const PACKAGES = [
   '@mastra/core@1.71.0',
@@ -120,4 +121,8 @@ test('Mastra: the agents of a workflow are in its trace', async () => {
 
 test('Mastra: gated tools get the decisions of the gate', needsData('policy'), async () => {
   await assertSameDecisions(apps, folder, ['mastra']);
+});
+
+test('Mastra: a recorded program replays alike, and each departure is named', async () => {
+  await assertTaped(apps, folder, 'tape-mastra.mjs');
 });

@@ -5,6 +5,7 @@ import { needsData } from '../support/data.ts';
 import { FreshApps } from '../support/fresh-app.ts';
 import { assertHolds, assertSameDecisions } from '../support/gate-doors.ts';
 import { assertNoContent, assertOneRun, assertStored } from '../support/one-run.ts';
+import { assertTaped } from '../support/taped-program.ts';
 
 let apps: FreshApps;
 let folder: string;
@@ -39,4 +40,8 @@ for (const API of ['responses', 'chat']) {
 test('OpenAI Agents SDK: gated tools get the decisions of the gate', needsData('policy'), async () => {
   await assertSameDecisions(apps, folder, ['agents']);
   await assertHolds(apps, folder, 'agents');
+});
+
+test('OpenAI Agents SDK: a recorded program replays alike, and each departure is named', async () => {
+  await assertTaped(apps, folder, 'tape-agents.mjs');
 });

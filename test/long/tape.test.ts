@@ -5,16 +5,18 @@
 import assert from 'node:assert/strict';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { readGolden } from '../../src/golden/index.ts';
+import { goldenCommand } from '../../src/cli/golden/index.ts';
+import { readGolden, writeGolden } from '../../src/golden/index.ts';
 import { bundle } from '../support/bundle.ts';
 import { ROOT } from '../support/consumer.ts';
 import { type Plan, PlannedProvider, type Turn } from '../support/planned-provider.ts';
 import { outcomeOf, type ProgramOutcome } from '../support/programs.ts';
 import { random } from '../support/random.ts';
+import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -69,6 +71,7 @@ const PLAN: Plan = {
           { tool: 'slow', args: { a: 20 } },
           { tool: 'fail', args: { a: 3 } },
           { tool: 'missing', args: {} },
+          { tool: 'picture', args: {} },
         ],
       },
       { text: 'the end of it' },
@@ -108,7 +111,7 @@ test('agents on plain SDKs with a server over stdio replay alike, streamed and n
   assert.equal(versions.sdk?.name, 'openai');
   const statuses = exchanges.map(({ response }) => response.status).filter((status) => status !== 200);
   assert.deepEqual(statuses.sort(), [400, 400, 429, 429]);
-  assert.equal(cassette?.calls.length, 12);
+  assert.equal(cassette?.calls.length, 14);
   assert.deepEqual(Object.keys(cassette?.servers ?? {}), ['numbers']);
 });
 
@@ -152,6 +155,65 @@ test('each departure from a golden ends with code 1 and names the field', async 
     assert.equal(code, 1, `${what}: ${stderr}`);
     assert.match(stderr, named, what);
   }
+});
+
+test('golden check runs a program against each golden, and reports what departs in every form', async () => {
+  const folder = tempDir();
+  const plan: Plan = {
+    agents: [[{ calls: [{ tool: 'add', args: { a: 1, b: 2 } }] }, { text: 'done' }]],
+  };
+  const golden = (await recorded(agent(plan), SERVER)).golden;
+  const bounded = await readGolden(golden);
+  const bounds = { max_total_tokens: 1 };
+  await writeGolden(join(folder, 'b.json'), { ...bounded, comparison: { ...bounded.comparison, bounds } });
+  copyFileSync(golden, join(folder, 'a.json'));
+  const check = async (changed: Plan, ...files: readonly string[]) => {
+    const out = tempDir();
+    const [junit, sarif, summary] = ['junit', 'sarif', 'summary'].map((name) => join(out, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const flags = ['--json', '--junit', junit, '--sarif', sarif, '--summary', summary];
+    const paths = files.map((file) => join(folder, file));
+    const env = {
+      PATH: process.env.PATH ?? '',
+      MODEL_URL: 'http://127.0.0.1:9',
+      MCP_SERVER: '/gone/server.mjs',
+    };
+    const command = [process.execPath, ...agent(changed)];
+    const { code, stdout } = await runCommand(
+      goldenCommand,
+      ['check', ...paths, ...flags, '--', ...command],
+      [],
+      env,
+    );
+    const results = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    return { code, results, files: [junit, sarif, summary].map((path) => readFileSync(path, 'utf8')) };
+  };
+  const same = await check(plan, 'a.json');
+  assert.deepEqual([same.code, same.results[0].outcome, same.results[0].total_tokens], [0, 'same', 31]);
+  const departed = await check({ ...plan, prompt: 'You are <rude>.', dropArgument: 'b' }, '');
+  assert.equal(departed.code, 1);
+  const kinds = departed.results.map(({ departures }) =>
+    departures.map(({ kind }: { kind: string }) => kind),
+  );
+  assert.deepEqual(kinds, [['prompt'], ['prompt']]);
+  const [junit = '', sarif = '', summary = ''] = departed.files;
+  assert.match(junit, /tests="2" failures="2"[\s\S]*<failure message="prompt">prompt: .*&lt;rude&gt;/);
+  assert.equal(JSON.parse(sarif).runs[0].results[0].ruleId, 'prompt');
+  assert.match(summary, /\| different \|/);
+  const [dear, other] = [await check(plan, 'b.json'), await check({ ...plan, dropArgument: 'b' }, 'a.json')];
+  assert.deepEqual(
+    [dear, other].map(({ code, results }) => [code, results[0].departures[0].kind]),
+    [
+      [1, 'tokens'],
+      [1, 'argument'],
+    ],
+  );
 });
 
 test('generated programs replay without a false mismatch', async () => {

@@ -8,8 +8,9 @@ import { sse } from './provider-server.ts';
 export interface Turn {
   /** Before it answers, in milliseconds. */
   readonly ms?: number;
-  /** How often it answers with 429 first. */
+  /** How often it answers with 429, or `retryStatus`, first. */
   readonly retries?: number;
+  readonly retryStatus?: number;
   /** Of an error in place of an answer. */
   readonly status?: number;
   readonly text?: string;
@@ -32,7 +33,10 @@ export interface Plan {
 }
 
 interface Asked {
-  readonly messages: readonly { readonly role: string; readonly content: string }[];
+  readonly messages: readonly {
+    readonly role: string;
+    readonly content: string | readonly { readonly text?: string }[];
+  }[];
   readonly stream?: boolean;
 }
 
@@ -68,16 +72,17 @@ export class PlannedProvider implements AsyncDisposable {
   }
 
   async #answer({ messages, stream }: Asked, response: ServerResponse): Promise<void> {
-    const { turns } = JSON.parse(messages.find(({ role }) => role === 'user')?.content ?? '{}') as {
-      turns: Turn[];
-    };
+    const said = messages.find(({ role }) => role === 'user')?.content ?? '{}';
+    // What comes with an image is a list of parts.
+    const text = typeof said === 'string' ? said : said.find((part) => part.text !== undefined)?.text;
+    const { turns } = JSON.parse(text ?? '{}') as { turns: Turn[] };
     const at = messages.filter(({ role }) => role === 'assistant').length;
     const turn = turns[at] ?? { text: 'end' };
     const key = JSON.stringify(messages);
     const count = this.#asked.get(key) ?? 0;
     this.#asked.set(key, count + 1);
     await sleep(turn.ms ?? 0, undefined, { ref: false });
-    const status = count < (turn.retries ?? 0) ? 429 : turn.status;
+    const status = count < (turn.retries ?? 0) ? (turn.retryStatus ?? 429) : turn.status;
     if (status !== undefined) {
       response.writeHead(status, { 'content-type': 'application/json', 'retry-after-ms': '5' });
       response.end(JSON.stringify({ error: { message: 'refused' } }));

@@ -11,6 +11,10 @@ const SUBCOMMANDS: CommandTable = {
     summary: 'run goldens again from their files and compare',
     load: async () => (await import('./replay.ts')).goldenReplayCommand,
   },
+  check: {
+    summary: 'run a program against each golden of a folder',
+    load: async () => (await import('./check.ts')).goldenCheckCommand,
+  },
   inspect: {
     summary: 'read a golden step by step in the terminal',
     load: async () => (await import('./inspect.ts')).goldenInspectCommand,

@@ -105,7 +105,7 @@ async function replayOne(path: string, options: ReplayOptions): Promise<Outcome>
 }
 
 /** The given files, and the goldens in the given folders without shared tool definitions. */
-async function goldensIn(paths: readonly string[]): Promise<{ path: string; isNamed: boolean }[]> {
+export async function goldensIn(paths: readonly string[]): Promise<{ path: string; isNamed: boolean }[]> {
   const found: { path: string; isNamed: boolean }[] = [];
   for (const path of paths) {
     let isFolder: boolean;

@@ -159,10 +159,12 @@ function compareUsage(expected: GoldenOutput, actual: GoldenOutput, tolerance: T
   return compareFields(toMetadata(expected), toMetadata(actual), fields, 'execution_metadata', tolerance);
 }
 
-function checkBounds(golden: Golden, output: GoldenOutput): Finding[] {
-  const { max_seconds, max_total_tokens, max_token_ratio } = golden.comparison.bounds;
+/** Findings for what exceeds the bounds of a golden. */
+export function checkBounds(golden: Golden, output: GoldenOutput): Finding[] {
+  const { max_seconds, max_total_tokens, max_token_ratio, max_cost_usd } = golden.comparison.bounds;
   const seconds = toMetadata(output).total_execution_time;
   const tokens = totalTokens(output);
+  const cost = toMetadata(output).cost_usd;
   const recorded = totalTokens(golden.golden_output);
   const limits: [place: string, limit: number | undefined, actual: number | undefined][] = [
     [
@@ -176,6 +178,7 @@ function checkBounds(golden: Golden, output: GoldenOutput): Finding[] {
       max_token_ratio === undefined || recorded === undefined ? undefined : max_token_ratio * recorded,
       tokens,
     ],
+    ['execution_metadata.cost_usd', max_cost_usd, typeof cost === 'number' ? cost : undefined],
   ];
   return limits.flatMap(([place, limit, actual]) => {
     if (limit === undefined || actual === undefined || actual <= limit) return [];

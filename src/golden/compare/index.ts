@@ -1,4 +1,11 @@
-export { compareWithGolden, type MatchOptions, toMatchGolden, toOutput, withoutVolatile } from './compare.ts';
+export {
+  checkBounds,
+  compareWithGolden,
+  type MatchOptions,
+  toMatchGolden,
+  toOutput,
+  withoutVolatile,
+} from './compare.ts';
 export { type Drift, detectDrift } from './drift.ts';
 export type { DriftFinding, DriftLevel } from './finding.ts';
 export { computeEffectiveness, type Effectiveness } from './mutate.ts';

@@ -1,6 +1,6 @@
 /** What is derived from the parts of a recording: turns, models, hashes, totals; and the golden of a program. */
 import { VERSION } from '../../base/index.ts';
-import { canonicalHash } from '../../json/index.ts';
+import { canonicalHash, stringAt } from '../../json/index.ts';
 import { apiOfPath, findProvider } from '../../wire/index.ts';
 import {
   type ExchangeUsage,
@@ -103,8 +103,34 @@ function findCassette(parts: readonly ProgramPart[]): McpCassette | null {
     }
   }
   if (servers.size === 0) return null;
-  const named: Record<string, McpServerCassette> = Object.fromEntries(servers);
-  return { servers: named, calls: [...calls.values()].sort(byOrder) };
+  const names = ownNames(servers);
+  const findName = (server: string): string => names.get(server) ?? server;
+  const named: Record<string, McpServerCassette> = Object.fromEntries(
+    [...servers].map(([server, cassette]) => [findName(server), cassette]),
+  );
+  const inOrder = [...calls.values()].sort(byOrder);
+  return { servers: named, calls: inOrder.map((call) => ({ ...call, server: findName(call.server) })) };
+}
+
+/** What servers call themselves, which a program's configuration does not tell us. */
+function ownNames(servers: ReadonlyMap<string, McpServerCassette>): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  const taken = new Set<string>();
+  for (const [server, { connections }] of servers) {
+    const ready = connections.find((connection) => connection?.outcome === 'ready');
+    const own = ready?.outcome === 'ready' ? stringAt(ready.server_info, 'name') : undefined;
+    const name = freeName(own ?? server, taken);
+    taken.add(name);
+    names.set(server, name);
+  }
+  return names;
+}
+
+/** A name that is not taken: the wanted one, or one with a number. */
+export function freeName(wanted: string, taken: ReadonlySet<string>): string {
+  let name = wanted;
+  for (let count = 2; taken.has(name); count += 1) name = `${wanted}-${count}`;
+  return name;
 }
 
 function byOrder(

@@ -111,6 +111,11 @@ export interface ProviderExchange {
    * together; only of programs. A replay gives answers in this order. What came in one chunk has one whole number.
    */
   readonly order?: readonly [asked: number, answered: number];
+  /**
+   * Of a stream that came while other things happened: how many of its events had come at a position of the same
+   * sequence, from its head on, which has none.
+   */
+  readonly arrived?: readonly (readonly [events: number, at: number])[];
 }
 
 export interface WireRequest {
@@ -258,6 +263,8 @@ interface PerformanceBounds {
   readonly max_total_tokens?: number;
   /** Maximum of total tokens as a multiple of the golden's, such as 1.2. */
   readonly max_token_ratio?: number;
+  /** Of the whole run, in US dollars. */
+  readonly max_cost_usd?: number;
 }
 
 /** SHA-256 of the expanded golden without this field, in canonical JSON. */

@@ -1,9 +1,12 @@
 export { type ApproveGoldenOptions, approveGolden, isApproved } from './approve.ts';
+
 export {
+  freeName,
   inTurns,
   listModels,
   type ProgramHead,
   type ProgramPart,
+  programOutput,
   type TakenExchange,
   toolHashes,
 } from './assemble.ts';
@@ -42,11 +45,20 @@ export {
   type ReadGoldenOptions,
   readGolden,
 } from './read.ts';
-export { type ExchangeStory, exchangeUsage, readAnswer, readExchange } from './read-exchange.ts';
+export {
+  type ExchangeStory,
+  exchangeCost,
+  exchangeUsage,
+  readAnswer,
+  readExchange,
+} from './read-exchange.ts';
 export { keptResponseHeaders, Scrubber } from './scrubber.ts';
 export {
+  countEvents,
   fromWireResponse,
+  isEventStream,
   noResponse,
+  type Pace,
   type RequestHead,
   toNetworkFault,
   toWireRequest,

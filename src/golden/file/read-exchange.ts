@@ -5,9 +5,9 @@ import {
   type RequestedToolCall,
 } from '../../interaction/index.ts';
 import { isObject } from '../../json/index.ts';
-import type { TokenUsage } from '../../signals/index.ts';
+import { priceUsage, type TokenUsage } from '../../signals/index.ts';
 import { type Answer, apiOfPath, errorWord, openAiChat, type WireApi } from '../../wire/index.ts';
-import type { ExchangeUsage, ProviderExchange, WireResponse } from './format.ts';
+import type { ExchangeUsage, Golden, ProviderExchange, WireResponse } from './format.ts';
 
 /** The content of one exchange, independent of the provider. */
 export interface ExchangeStory {
@@ -54,6 +54,12 @@ export function readExchange({ request, response }: ProviderExchange): ExchangeS
     usage: said?.usage,
     failure: findFailure(request.path, response, said),
   };
+}
+
+/** What an exchange cost at the prices of when it was recorded; undefined if its model has none. */
+export function exchangeCost(golden: Golden, { usage, model }: ExchangeStory): number | undefined {
+  const at = golden.recorded_at === null ? new Date() : new Date(golden.recorded_at);
+  return priceUsage({ usage, model, provider: golden.input.provider, at }).costUsd;
 }
 
 /** The API of a path. Unknown paths count as Chat Completions, which most servers imitate. */

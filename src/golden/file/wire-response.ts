@@ -35,12 +35,17 @@ export function toWireResponse(
   const end = cut === undefined ? {} : { cut };
   const text = typeof content === 'string' ? content : textIn(content, cut !== undefined);
   if (text === undefined) return { ...head, base64: Buffer.from(content).toString('base64'), ...end };
-  if (response.headers.get('content-type')?.startsWith('text/event-stream') === true) {
+  if (isEventStream(response.headers)) {
     const { events, lineEnd } = readEvents(text, cut !== undefined);
     return { ...head, events, ...(lineEnd === '\n' ? {} : { line_end: lineEnd }), ...end };
   }
   const body = cut === undefined ? compactJson(text) : undefined;
   return body === undefined ? { ...head, text, ...end } : { ...head, body: body.value };
+}
+
+/** Whether a response is a stream of server-sent events. */
+export function isEventStream(headers: Headers): boolean {
+  return headers.get('content-type')?.startsWith('text/event-stream') === true;
 }
 
 /** Bytes as text; undefined for what is none. A character at the end of a cut body may be broken. */
@@ -76,35 +81,76 @@ export function toNetworkFault(error: unknown): NetworkFault {
   return { code, message: error instanceof Error ? error.message : String(error) };
 }
 
+/** How many events of a stream had come whole when so many bytes had, for each number of bytes. */
+export function countEvents(
+  { events, line_end: lineEnd, cut }: WireResponse,
+  bytes: readonly number[],
+): number[] {
+  const texts = writeEvents(events ?? [], lineEnd ?? '\n', cut !== undefined);
+  let count = 0;
+  let size = 0;
+  return bytes.map((limit) => {
+    for (let text = texts[count]; text !== undefined; text = texts[count]) {
+      const next = size + Buffer.byteLength(text);
+      if (next > limit) break;
+      size = next;
+      count += 1;
+    }
+    return count;
+  });
+}
+
+/** When what a response consists of is given. */
+export interface Pace {
+  /** As in the golden. */
+  readonly arrived?: readonly (readonly [events: number, at: number])[] | undefined;
+  /** Awaited before what arrived at a position. @param after the position of what arrived before */
+  arrival(at: number, after: number | undefined): Promise<void>;
+  /** Awaited before the last event, or before the whole body of a response that is no stream. */
+  end(): Promise<void>;
+}
+
+const AT_ONCE: Pace = { arrival: async () => {}, end: async () => {} };
+
 /** Statuses whose responses have no body. */
 const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
 /**
  * The response as `fetch` returns it; a stream arrives event by event.
  * @param signal of the request; also ends a response that the program gave up when it was recorded.
- * @param turn awaited before the last event, or before the whole body of a response that is no stream.
  * @throws TypeError, as `fetch` does, if the recorded request got no response.
  */
 export async function fromWireResponse(
   wire: WireResponse,
   signal?: AbortSignal,
-  turn: () => Promise<void> = async () => {},
+  pace: Pace = AT_ONCE,
 ): Promise<Response> {
   if (wire.error !== undefined) {
     const fault = await toFault(wire.error, signal);
-    await turn();
+    await pace.end();
     throw fault;
   }
   const init = { status: wire.status, headers: { ...wire.headers } };
   if (BODILESS.has(wire.status)) {
-    await turn();
+    await pace.end();
     return new Response(null, init);
   }
   const pieces = listPieces(wire);
+  const arrivals = [...(pace.arrived ?? [])];
+  const isPaced = arrivals.length > 0;
+  let [given, arrived] = [0, 0];
+  let latest: number | undefined;
+  const arrival = async (): Promise<void> => {
+    const [events, at] = arrivals.shift() ?? [Number.POSITIVE_INFINITY];
+    arrived = events;
+    if (at !== undefined) await pace.arrival(at, latest);
+    latest = at;
+  };
+  if (isPaced) await arrival();
   let giveUp = (): void => {};
   const end = (): Promise<void> => {
     signal?.removeEventListener('abort', giveUp);
-    return turn();
+    return pace.end();
   };
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -116,12 +162,14 @@ export async function fromWireResponse(
     },
     async pull(controller) {
       const isCut = wire.cut !== undefined;
-      if (pieces.length <= (isCut ? 0 : 1)) {
+      if (pieces.length <= (isCut || isPaced ? 0 : 1)) {
         const fault = isCut ? await toFault(wire.cut as NetworkFault, signal) : undefined;
         await end();
         if (signal?.aborted === true) return;
         if (fault !== undefined) return controller.error(fault);
       }
+      while (isPaced && arrived <= given && pieces.length > 0) await arrival();
+      given += 1;
       const piece = pieces.shift();
       if (piece !== undefined) controller.enqueue(piece);
       else controller.close();

@@ -1,1 +1,2 @@
+export type { Departure, DepartureKind, ProgramReport } from './replay-report.ts';
 export { recordThisProgram, replayThisProgram } from './this-program.ts';

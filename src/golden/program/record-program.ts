@@ -4,7 +4,14 @@ import { basename } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { errorMessage } from '../../base/index.ts';
 import { parseOrKeep } from '../../json/index.ts';
-import { Journal, type ProgramHead, type ProgramPart, type Reached, Scrubber } from '../file/index.ts';
+import {
+  isEventStream,
+  Journal,
+  type ProgramHead,
+  type ProgramPart,
+  type Reached,
+  Scrubber,
+} from '../file/index.ts';
 import { CassetteRecorder, ModelRecorder, type OpenExchange, sentTwice } from '../record/index.ts';
 import { recordedAnswer, ServerRequests } from './http-servers.ts';
 import { say } from './say.ts';
@@ -159,6 +166,11 @@ class ProgramRecorder implements Seams {
           open = this.#model.begin(head, text);
         }),
       wanted: () => !this.#isStopped && (open !== undefined || !isSent),
+      arrived: ({ headers }, size) =>
+        this.#try(() => {
+          if (headers['content-encoding'] === undefined && isEventStream(readHeaders(headers)))
+            open?.arrived(size);
+        }),
       answered: ({ statusCode = 0, headers }, body, isCut) =>
         this.#try(() => {
           if (open === undefined) return;

@@ -8,6 +8,7 @@ import { sentTwice } from '../record/index.ts';
 import { answerFromGolden, GoldenPlayer, toServer } from '../replay/index.ts';
 import { playedProcess } from './played-process.ts';
 import { PlayedServers } from './played-servers.ts';
+import { type DepartureKind, toReport, writeReport } from './replay-report.ts';
 import { say } from './say.ts';
 import { installSeams, type NodeRequest, type Seams, type SpawnedCommand } from './seams.ts';
 import { tapProcess } from './taps.ts';
@@ -26,6 +27,8 @@ import {
 export interface ReplayProgramOptions {
   /** What runs for real; the other side is answered from the golden. */
   readonly live?: 'tools' | 'model' | undefined;
+  /** A folder for a {@link ProgramReport}. A process that asks nothing has then not departed: others may. */
+  readonly reports?: string | undefined;
 }
 
 /**
@@ -41,16 +44,23 @@ export async function replayProgram(path: string, options: ReplayProgramOptions 
   });
 }
 
+/** Departures from bounds. */
+const BOUNDS: ReadonlySet<DepartureKind> = new Set(['tokens', 'cost', 'time']);
+
 class ProgramReplay implements Seams {
   readonly #player: GoldenPlayer;
   readonly #servers: PlayedServers;
+  readonly #golden: Golden;
   readonly #live: ReplayProgramOptions['live'];
+  readonly #reports: string | undefined;
   /** Answers what the program asks through `http`; it never listens. */
   readonly #server: http.Server;
   readonly #request = http.request;
 
-  constructor(golden: Golden, { live }: ReplayProgramOptions) {
+  constructor(golden: Golden, { live, reports }: ReplayProgramOptions) {
+    this.#golden = golden;
     this.#live = live;
+    this.#reports = reports;
     this.#player = new GoldenPlayer(golden, { liveTools: live === 'tools' });
     this.#servers = new PlayedServers(golden, this.#player);
     this.#player.signal.addEventListener('abort', () => sayFailure(this.#player.failure), { once: true });
@@ -135,16 +145,32 @@ class ProgramReplay implements Seams {
 
   /** Tells how the program departed from the golden. @returns whether it did not */
   finish(): boolean {
-    const { failure, turns } = this.#player;
+    const { failure, turns, played, cassette } = this.#player;
+    const asked = played.length + cassette.played + (failure === undefined ? 0 : 1);
+    const isOther = this.#reports !== undefined && asked === 0;
+    const unused = isOther || failure !== undefined ? undefined : this.#findUnused();
     for (const { message } of turns.findings) say(message);
-    if (failure !== undefined) return false;
+    if (unused !== undefined) sayFailure(unused);
+    const [golden, order] = [this.#golden, turns.findings];
+    const report = toReport({ golden, asked, failure, order, unused, exchanges: played });
+    for (const { kind, message } of report.departures) if (BOUNDS.has(kind)) say(message);
     try {
-      if (this.#live !== 'model') this.#player.assertFinished();
+      if (this.#reports !== undefined) writeReport(this.#reports, report);
     } catch (error) {
       sayFailure(error);
       return false;
     }
-    return turns.findings.length === 0;
+    return isOther || report.departures.length === 0;
+  }
+
+  #findUnused(): GoldenMismatchError | undefined {
+    try {
+      if (this.#live !== 'model') this.#player.assertFinished();
+    } catch (error) {
+      if (error instanceof GoldenMismatchError) return error;
+      throw error;
+    }
+    return undefined;
   }
 
   /** Whether the golden holds a request to this address, or a server. */

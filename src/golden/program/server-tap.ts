@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, objectAt, stringAt } from '../../json/index.ts';
-import type { McpCall, Reached } from '../file/index.ts';
+import { freeName, type McpCall, type Reached } from '../file/index.ts';
 import type { CallRecording, CassetteRecorder } from '../record/index.ts';
 import type { PassedMessage } from './traffic.ts';
 
@@ -11,9 +11,10 @@ type Open =
   | { readonly is: 'list'; readonly isFirstPage: boolean }
   | { readonly is: 'call'; readonly call: CallRecording; readonly isDiscovery: boolean };
 
-/** Names of the servers of a program, which its configuration does not give us: what they call themselves. */
+/** Names of the servers of a program, one for each way to reach one: a client may start a server more than once. */
 export class ServerNames {
-  readonly #reached = new Map<string, string>();
+  readonly #names = new Map<string, string>();
+  readonly #taken = new Set<string>();
   readonly #told: (server: string, reached: Reached) => void;
 
   /** @param told is given each name when it is first used. */
@@ -21,18 +22,15 @@ export class ServerNames {
     this.#told = told;
   }
 
-  /** The name for a server; another one where a server reached otherwise has it already. */
-  of(wanted: string, reached: Reached): string {
+  of(reached: Reached): string {
     const key = JSON.stringify(reached);
-    for (let count = 1; ; count += 1) {
-      const name = count === 1 ? wanted : `${wanted}-${count}`;
-      const taken = this.#reached.get(name);
-      if (taken === key) return name;
-      if (taken !== undefined) continue;
-      this.#reached.set(name, key);
-      this.#told(name, reached);
-      return name;
-    }
+    const known = this.#names.get(key);
+    if (known !== undefined) return known;
+    const name = freeName(toName(reached), this.#taken);
+    this.#taken.add(name);
+    this.#names.set(key, name);
+    this.#told(name, reached);
+    return name;
   }
 }
 
@@ -44,7 +42,6 @@ export class ServerTap {
   readonly #open = new Map<string | number, Open>();
   /** Calls by their progress tokens. */
   readonly #progress = new Map<unknown, CallRecording>();
-  #name: string | undefined;
   #recording: Recording | undefined;
 
   constructor(recorder: CassetteRecorder, names: ServerNames, reached: Reached) {
@@ -112,15 +109,12 @@ export class ServerTap {
   }
 
   get #server(): string {
-    this.#name ??= this.#names.of(toName(this.#reached), this.#reached);
-    return this.#name;
+    return this.#names.of(this.#reached);
   }
 
   #opened(answer: JsonObject): void {
     const info = objectAt(answer, 'serverInfo');
-    // A server that was asked something before it told its name keeps the one it had.
-    this.#name ??= this.#names.of(stringAt(info, 'name') ?? toName(this.#reached), this.#reached);
-    this.#recording = this.#recorder.opened(this.#name, {
+    this.#recording = this.#recorder.opened(this.#server, {
       protocol_version: stringAt(answer, 'protocolVersion') ?? null,
       server_info: info ?? null,
       capabilities: objectAt(answer, 'capabilities') ?? {},
@@ -161,7 +155,7 @@ function toError(error: JsonObject): NonNullable<McpCall['error']> {
   };
 }
 
-/** A name for a server that does not tell its own: the script or package it is started from, or its host. */
+/** A name for a server until it tells its own: the script or package it is started from, or its host. */
 function toName(reached: Reached): string {
   if ('url' in reached) return URL.canParse(reached.url) ? new URL(reached.url).host : 'server';
   const script = reached.args.find((arg) => !arg.startsWith('-')) ?? reached.command;

@@ -98,6 +98,8 @@ interface RequestTap {
   sent(body: Buffer | undefined): void;
   /** Whether the answer is to be kept, for what is known of the request by now. */
   wanted(): boolean;
+  /** So many bytes of the answer have come, 0 for its head. */
+  arrived(response: IncomingMessage, size: number): void;
   answered(response: IncomingMessage, body: Buffer | undefined, isCut: boolean): void;
   failed(error: unknown): void;
 }
@@ -127,7 +129,12 @@ export function tapRequest(request: ClientRequest, room: Room, seen: RequestTap)
   });
 }
 
-function tapResponse(response: IncomingMessage, body: Collected, { wanted, answered }: RequestTap): void {
+function tapResponse(
+  response: IncomingMessage,
+  body: Collected,
+  { wanted, arrived, answered }: RequestTap,
+): void {
+  arrived(response, 0);
   let isOver = false;
   const end = (isCut: boolean): void => {
     if (isOver) return;
@@ -137,7 +144,10 @@ function tapResponse(response: IncomingMessage, body: Collected, { wanted, answe
   };
   tap(response, 'push', ([chunk]) => {
     if (chunk === null) end(false);
-    else if (wanted()) body.add(chunk);
+    else if (wanted()) {
+      body.add(chunk);
+      arrived(response, body.size);
+    }
   });
   tap(response, 'emit', ([name]) => {
     if (name === 'aborted') end(true);

@@ -21,13 +21,16 @@ export function recordThisProgram(env: Environment): void {
  * @throws ObservatoryError `INVALID_OPTION`, and the errors of `readGolden`: without a golden nothing may run
  */
 export async function replayThisProgram(env: Environment): Promise<void> {
-  const { MCP_OBSERVATORY_LIVE: live } = env;
+  const { MCP_OBSERVATORY_LIVE: live, MCP_OBSERVATORY_REPORTS: reports } = env;
   if (live !== undefined && live !== '' && live !== 'tools' && live !== 'model')
     throw new ObservatoryError(
       'INVALID_OPTION',
       `Expected MCP_OBSERVATORY_LIVE to be tools or model, got ${live}`,
     );
-  await replayProgram(pathIn(env), { live: live === '' ? undefined : live });
+  await replayProgram(pathIn(env), {
+    live: live === '' ? undefined : live,
+    reports: reports === '' ? undefined : reports,
+  });
 }
 
 /** By default `goldens/`, the name of the program, `.json`. */

@@ -1,9 +1,11 @@
 import { ReadableStream as WebStream } from 'node:stream/web';
 import { apiOfPath, findProvider, PROVIDERS } from '../../wire/index.ts';
 import {
+  countEvents,
   exchangeUsage,
   type GoldenVersions,
   inTurns,
+  isEventStream,
   listModels,
   type NetworkFault,
   noResponse,
@@ -29,10 +31,15 @@ interface Taken {
   durationMs: number;
   /** Empty where nobody takes notes. */
   readonly order: number[];
+  /** Where in the sequence its head came, and how many bytes of it by then, and so on. */
+  readonly arrivals: { readonly bytes: number; readonly at: number }[];
+  arrived: TakenExchange['arrived'];
 }
 
 /** A request that waits for its answer. Any of the ends may be told more than once; the first counts. */
 export interface OpenExchange {
+  /** So many bytes of the answer have come, 0 for its head. */
+  arrived(bytes: number): void;
   answered(response: ResponseHead, content: string | Uint8Array, cut?: NetworkFault): void;
   failed(error: unknown): void;
 }
@@ -103,15 +110,20 @@ export class ModelRecorder {
       throw error;
     }
     let read: Uint8Array[] | undefined = [];
+    const isStream = isEventStream(response.headers);
+    if (isStream) open.arrived(0);
     const end = (cut?: NetworkFault): void => {
       this.#reading.delete(end);
       if (read !== undefined) open.answered(response, Buffer.concat(read), cut);
     };
     this.#reading.add(end);
+    let size = 0;
     return tapped(response, {
       seen: (chunk) => {
         if (this.#notes?.mayHold(chunk.length) === false) read = undefined;
         else read?.push(chunk);
+        size += chunk.length;
+        if (isStream) open.arrived(size);
       },
       end,
     });
@@ -137,6 +149,8 @@ export class ModelRecorder {
       startedAt: Date.now(),
       durationMs: 0,
       order: this.#notes === undefined ? [] : [this.#notes.next()],
+      arrivals: [],
+      arrived: undefined,
     };
     // Notes have them once they ended.
     if (this.#notes === undefined) this.#taken.push(taken);
@@ -161,7 +175,13 @@ export class ModelRecorder {
     return {
       answered: (response, content, cut) => {
         this.#scrubber.addHeaders(response.headers);
-        answered(toWireResponse(response, content, cut));
+        const wire = toWireResponse(response, content, cut);
+        if (wire.events !== undefined) taken.arrived ??= toArrivals(wire, taken.arrivals);
+        answered(wire);
+      },
+      arrived: (bytes) => {
+        if (this.#notes !== undefined && taken.response === undefined)
+          taken.arrivals.push({ bytes, at: this.#notes.next() });
       },
       failed: (error) => answered(noResponse(error)),
     };
@@ -178,9 +198,20 @@ export class ModelRecorder {
   }
 }
 
-function findExchange({ request, response, startedAt, durationMs, order }: Taken): TakenExchange | undefined {
+function toArrivals(wire: WireResponse, arrivals: Taken['arrivals']): NonNullable<Taken['arrived']> {
+  const counts = countEvents(
+    wire,
+    arrivals.map(({ bytes }) => bytes),
+  );
+  return arrivals.map(({ at }, index) => [counts[index] ?? 0, at] as const);
+}
+
+function findExchange(taken: Taken): TakenExchange | undefined {
+  const { request, response, startedAt, durationMs, order, arrived = [] } = taken;
   if (request === undefined || response === undefined) return undefined;
   const [asked, answered] = order;
+  // Nothing else happened before it had all come.
+  const isAlone = (answered ?? 0) - (asked ?? 0) <= arrived.length + 1;
   return {
     request,
     response,
@@ -189,6 +220,7 @@ function findExchange({ request, response, startedAt, durationMs, order }: Taken
     ...(asked === undefined || answered === undefined
       ? {}
       : { started_at: new Date(startedAt).toISOString(), order: [asked, answered] as const }),
+    ...(isAlone ? {} : { arrived }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Finding, Golden } from '../file/index.ts';
+import type { Finding, Golden, Pace, ProviderExchange } from '../file/index.ts';
 
 /** After an answer, the next one waits so many turns of the event loop, for the program to take up the first. */
 const GAP_TURNS = 12;
@@ -8,6 +8,7 @@ const PATIENCE_MS = 1_000;
 /** Something with a place in the sequence of requests and answers. */
 export interface Placed {
   readonly order?: readonly [asked: number, answered: number];
+  readonly arrived?: ProviderExchange['arrived'];
   readonly duration_ms: number | null;
 }
 
@@ -23,11 +24,14 @@ interface Waiting {
  * that asks for several at once goes on as it did; and notes requests made in another order than in the recording.
  */
 export class AnswerTurns {
-  /** Positions of the answers that are still to be given. Those of one whole number came together. */
+  /** Positions of what is still to be given, in order. Those of one whole number came together. */
   readonly #left: Set<number>;
   #waiting: Waiting[] = [];
   /** The program is taking up the latest answer. */
   #isGap = false;
+  #gaps = 0;
+  /** The latest position at which something was given. */
+  #given = -1;
   /** Whether the program asked its models one after another, so that the order of its requests is its own. */
   readonly #isInOrder: boolean;
   /** The latest request, by its position. */
@@ -48,8 +52,10 @@ export class AnswerTurns {
     const positions = [
       ...[...exchanges, ...calls].map(({ order }) => order?.[1]),
       ...sent.map(({ at }) => at),
+      ...exchanges.flatMap(({ arrived = [] }) => arrived.map(([, at]) => at)),
     ];
-    this.#left = new Set(positions.filter((position) => typeof position === 'number'));
+    const known = positions.filter((position) => typeof position === 'number');
+    this.#left = new Set(known.sort((left, right) => left - right));
   }
 
   /** The request of an entry was made. */
@@ -63,16 +69,28 @@ export class AnswerTurns {
       this.#latest = { asked: order[0], place };
   }
 
-  /** Resolves when it is the turn of an entry's answer. */
-  async turn({ order, duration_ms: duration }: Placed): Promise<void> {
-    if (order !== undefined) await this.at(order[1], duration ?? 0);
+  /** When an entry's answer is given, and the pieces of a stream. */
+  paceOf({ order, arrived, duration_ms: duration }: Placed): Pace {
+    return {
+      arrived,
+      arrival: (at, after) => this.at(at, duration ?? 0, after),
+      end: async () => {
+        if (order !== undefined) await this.at(order[1], duration ?? 0, arrived?.at(-1)?.[1]);
+      },
+    };
   }
 
   /**
    * Resolves when it is the turn of a position.
    * @param durationMs how long it took in the recording.
+   * @param after where the piece before of the same stream was given, whose reader has asked for the next one.
    */
-  at(position: number, durationMs: number): Promise<void> {
+  at(position: number, durationMs: number, after?: number): Promise<void> {
+    if (after !== undefined && after === this.#given && this.#isNext(position)) {
+      this.#left.delete(position);
+      this.#pause(position);
+      return Promise.resolve();
+    }
     return new Promise((release) => {
       const patience = setTimeout(() => this.#giveUpBefore(position), durationMs + PATIENCE_MS);
       this.#waiting.push({ position, patience, release });
@@ -86,7 +104,10 @@ export class AnswerTurns {
     this.#waiting.sort((left, right) => left.position - right.position);
     const batch = Math.floor(this.#waiting[0]?.position ?? 0);
     const waiting = new Set(this.#waiting.map(({ position }) => position));
-    for (const position of this.#left) if (Math.floor(position) <= batch && !waiting.has(position)) return;
+    for (const position of this.#left) {
+      if (Math.floor(position) > batch) break;
+      if (!waiting.has(position)) return;
+    }
     const together = this.#waiting.filter(({ position }) => Math.floor(position) === batch);
     this.#waiting = this.#waiting.slice(together.length);
     for (const { position, patience, release } of together) {
@@ -94,8 +115,23 @@ export class AnswerTurns {
       clearTimeout(patience);
       release();
     }
+    this.#pause(batch);
+  }
+
+  /** Whether nothing else is to be given before a position. */
+  #isNext(position: number): boolean {
+    for (const left of this.#left) if (left !== position) return left > position;
+    return true;
+  }
+
+  /** Lets the program take up what was given at a position. */
+  #pause(position: number): void {
+    this.#given = position;
+    this.#gaps += 1;
+    const gap = this.#gaps;
     this.#isGap = true;
     void passTurns().then(() => {
+      if (gap !== this.#gaps) return;
       this.#isGap = false;
       this.#settle();
     });

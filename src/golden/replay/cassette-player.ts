@@ -78,6 +78,11 @@ export class CassettePlayer {
     return { server, tool, arguments: this.#scrubber.clean(args) };
   }
 
+  /** How many calls were played. */
+  get played(): number {
+    return this.#calls.used().length;
+  }
+
   /** Places of the entries that were not used. */
   unused(): string[] {
     const servers = [...this.#connections].flatMap(([name, left]) =>

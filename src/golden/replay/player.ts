@@ -85,6 +85,11 @@ export class GoldenPlayer {
     );
   }
 
+  /** The exchanges that were played. */
+  get played(): readonly ProviderExchange[] {
+    return this.#exchanges.used();
+  }
+
   /** The first miss. */
   get failure(): GoldenMismatchError | undefined {
     return this.#failure;
@@ -104,7 +109,7 @@ export class GoldenPlayer {
     this.#turns.asked(place, value);
     // That of a `Request` no longer follows it once the request is collected.
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
-    return await fromWireResponse(value.response, signal, () => this.#turns.turn(value));
+    return await fromWireResponse(value.response, signal, this.#turns.paceOf(value));
   };
 
   /**

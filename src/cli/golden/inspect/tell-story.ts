@@ -1,12 +1,12 @@
 import {
   type ExchangeStory,
+  exchangeCost,
   type Golden,
   type GoldenProblem,
   type ProviderExchange,
   readExchange,
 } from '../../../golden/index.ts';
 import type { Message } from '../../../interaction/index.ts';
-import { priceUsage } from '../../../signals/index.ts';
 import { type FinishReason, readFinishReason } from '../../../wire/index.ts';
 import type { FailurePoint, ModelStep, Outcome, Step, Story, TextStep, Totals } from './story.ts';
 import { type CalledTool, readRecords, ToolSteps } from './tool-steps.ts';
@@ -101,15 +101,10 @@ function modelStep(
     finishReason: said.finishReason,
     refused: said.refused,
     usage: said.usage,
-    costUsd: said.usage === undefined ? undefined : findCost(golden, said),
+    costUsd: said.usage === undefined ? undefined : exchangeCost(golden, said),
     ms: exchange.duration_ms ?? undefined,
     failure: kind === undefined ? undefined : `${kind.replaceAll('_', ' ')}: ${message ?? ''}`,
   };
-}
-
-function findCost(golden: Golden, { usage, model }: ExchangeStory): number | undefined {
-  const at = golden.recorded_at === null ? new Date() : new Date(golden.recorded_at);
-  return priceUsage({ usage, model, provider: golden.input.provider, at }).costUsd;
 }
 
 function toOutcome({ golden_output: output }: Golden, steps: readonly Step[]): Outcome {
