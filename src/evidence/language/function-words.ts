@@ -28,18 +28,12 @@ export const FUNCTION_WORDS: ByLanguage = {
   zh: new Set(),
 };
 
-/** Words that deny. */
-export const NEGATIONS: ByLanguage = {
-  en: words('barely cannot hardly neither never no nobody none nor not nothing nowhere scarcely without'),
-  de: words('kein keine keinen nicht nie niemals ohne'),
-  es: words('jamás ninguna ninguno ningún nunca sin'),
-  fr: words('aucun aucune jamais pas sans'),
-  pt: words('nenhum nenhuma não'),
-  zh: words('不 未 没 無 非'),
-};
+const NEGATIONS = words(
+  'barely cannot hardly neither never no nobody none nor not nothing nowhere scarcely without',
+);
 
 /** "isn't" and its like. */
 const CONTRACTION = /n['’]t$/;
 
 /** Whether an English word, in lower case, denies. */
-export const isNegation = (word: string): boolean => NEGATIONS.en.has(word) || CONTRACTION.test(word);
+export const isNegation = (word: string): boolean => NEGATIONS.has(word) || CONTRACTION.test(word);

@@ -1,29 +1,15 @@
-import { Numbered } from './numbered.ts';
 import { Opposites } from './opposites.ts';
-import { CONTENT, NEGATION, NUMBER, type Tokenizer, type Tokens } from './tokens.ts';
+import { CONTENT, type Tokenizer, type Tokens } from './tokens.ts';
 
 /** How much of a sentence its best passage has. */
 export interface Alignment {
   /** Words that carry meaning, and how many of them the passage or the prompt has. */
   readonly words: number;
   readonly supported: number;
-  /** Share of the words that follow in the passage in the same order. */
-  readonly ordered: number;
-  /** Numbers that are in no passage of their sentence. */
-  readonly newNumbers: number;
   /** Groups of words that exclude each other of which the passage has another one. */
   readonly opposites: number;
   /** First and last token of the passage in the sources. */
   readonly passage?: readonly [first: number, last: number];
-  readonly isNegated: boolean;
-}
-
-/** How many neighbors and pairs of content words the answer has, and how many of them are in no source. */
-export interface Novelty {
-  readonly pairs: number;
-  readonly newPairs: number;
-  readonly farPairs: number;
-  readonly newFarPairs: number;
 }
 
 /**
@@ -31,8 +17,6 @@ export interface Novelty {
  * pair's number and an id, stay small integers.
  */
 const ID_SPAN = 8192;
-/** Content words this near each other are a pair. */
-const FAR = 4;
 const MARGIN = 8;
 
 /**
@@ -118,60 +102,23 @@ export class Source {
     return known / (stem.length - 3);
   }
 
-  /** Compares the order of the answer's words with the order in the sources. */
-  novelty(sentences: readonly Tokens[]): Novelty {
-    const pairs = new Numbered();
-    const farPairs = new Numbered();
-    for (const { ids, flags } of sentences) {
-      let before = -1;
-      for (let i = 0; i < ids.length; i++) {
-        const id = ids[i] as number;
-        if (i + 1 < ids.length) {
-          pairs.add(id * ID_SPAN + (ids[i + 1] as number));
-        }
-        if (((flags[i] as number) & CONTENT) === 0) continue;
-        if (before >= 0) farPairs.add(toFarPair(before, id));
-        before = id;
+  /** Share of the neighbors in the sentences that are neighbors in no source; `undefined` without neighbors. */
+  newPairs(sentences: readonly Tokens[]): number | undefined {
+    const pairs = new Map<number, number>();
+    let total = 0;
+    for (const { ids } of sentences)
+      for (let i = 0; i + 1 < ids.length; i++, total++) {
+        const pair = (ids[i] as number) * ID_SPAN + (ids[i + 1] as number);
+        pairs.set(pair, (pairs.get(pair) ?? 0) + 1);
       }
-    }
-    this.#seeNeighbors(pairs);
-    this.#seeFarPairs(farPairs);
-    return {
-      pairs: pairs.total,
-      newPairs: pairs.unseen(),
-      farPairs: farPairs.total,
-      newFarPairs: farPairs.unseen(),
-    };
-  }
-
-  #seeNeighbors(pairs: Numbered): void {
+    if (total === 0) return undefined;
     const { ids } = this.#tokens;
-    const limit = this.#limit;
     for (let i = 0; i + 1 < ids.length; i++) {
       const left = ids[i] as number;
       const right = ids[i + 1] as number;
-      if (left >= limit || right >= limit) continue;
-      pairs.see(left * ID_SPAN + right);
+      if (left < this.#limit && right < this.#limit) pairs.delete(left * ID_SPAN + right);
     }
-  }
-
-  #seeFarPairs(farPairs: Numbered): void {
-    const { ids, flags } = this.#tokens;
-    const limit = this.#limit;
-    /** The last content words of the source. */
-    const last: number[] = [limit, limit, limit, limit];
-    let at = 0;
-    for (let i = 0; i < ids.length; i++) {
-      if (((flags[i] as number) & CONTENT) === 0) continue;
-      const id = ids[i] as number;
-      if (id < limit)
-        for (let j = 0; j < FAR; j++) {
-          const other = last[j] as number;
-          if (other < limit) farPairs.see(toFarPair(other, id));
-        }
-      last[at] = id;
-      at = (at + 1) % FAR;
-    }
+    return [...pairs.values()].reduce((sum, count) => sum + count, 0) / total;
   }
 
   /** The passage that has most of the sentence's words, rare ones counting more. */
@@ -190,15 +137,11 @@ export class Source {
     const from = this.#bestWindow(round, width, wanted);
     const first = Math.max(0, from - MARGIN);
     const end = from < 0 ? first : Math.min(this.size, from + width + MARGIN);
-    const numbers = new Set(ids.filter((_, i) => ((flags[i] as number) & NUMBER) !== 0));
     const passageIds = new Set(this.#tokens.ids.slice(first, end));
-    let newNumbers = 0;
-    for (const id of numbers) if (!passageIds.has(id)) newNumbers++;
     return {
       words,
-      newNumbers,
       opposites: this.#opposites.count(sentence, passageIds),
-      ...this.#compare(content, first, end),
+      supported: this.#countSupported(content, passageIds),
       ...(end > first && { passage: [first, end - 1] as const }),
     };
   }
@@ -243,22 +186,10 @@ export class Source {
     return from;
   }
 
-  #compare(content: readonly number[], first: number, end: number) {
-    const { ids, flags } = this.#tokens;
-    const passage: number[] = [];
-    const has = ++this.#round;
-    let isNegated = false;
-    for (let i = first; i < end; i++) {
-      const id = ids[i] as number;
-      if (id < this.#limit) this.#mark[id] = has;
-      if (((flags[i] as number) & CONTENT) !== 0) passage.push(id);
-      if (((flags[i] as number) & NEGATION) !== 0) isNegated = true;
-    }
-    const counted = new Set(content);
+  #countSupported(content: readonly number[], passage: ReadonlySet<number>): number {
     let supported = 0;
-    for (const id of counted) if (this.#mark[id] === has || this.#prompt[id] === 1) supported++;
-    const ordered = content.length === 0 ? 1 : commonLength(content, passage) / content.length;
-    return { supported, ordered, isNegated };
+    for (const id of new Set(content)) if (passage.has(id) || this.#prompt[id] === 1) supported++;
+    return supported;
   }
 
   /** Marks the parts of four letters that the words of the answer share with words of the sources. */
@@ -287,19 +218,3 @@ const partAt = (stem: string, at: number): number => {
   for (let i = at; i < at + 4; i++) hash = (Math.imul(hash, 16_777_619) ^ stem.charCodeAt(i)) & 0x3fffffff;
   return hash;
 };
-
-const toFarPair = (left: number, right: number): number =>
-  left < right ? left * ID_SPAN + right : right * ID_SPAN + left;
-
-/** Length of the longest common subsequence. */
-function commonLength(left: readonly number[], right: readonly number[]): number {
-  let row = new Uint16Array(right.length + 1);
-  let next = new Uint16Array(right.length + 1);
-  for (const id of left) {
-    for (let j = 1; j <= right.length; j++)
-      next[j] =
-        id === right[j - 1] ? (row[j - 1] as number) + 1 : Math.max(row[j] as number, next[j - 1] as number);
-    [row, next] = [next, row];
-  }
-  return row[right.length] as number;
-}

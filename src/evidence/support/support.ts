@@ -1,7 +1,7 @@
 import { withoutTalkOfSources } from './about-sources.ts';
 import { JoinedSources } from './joined-sources.ts';
 import { type Alignment, Source } from './source.ts';
-import { CONTENT, NAME, NEGATION, NUMBER, Tokenizer, type Tokens, tokenSentences } from './tokens.ts';
+import { CONTENT, NAME, NUMBER, Tokenizer, type Tokens, tokenSentences } from './tokens.ts';
 
 export interface SupportInput {
   readonly prompt: string;
@@ -45,20 +45,16 @@ const MAX_FINDINGS = 32;
 /** Weights of the features. `docs/scores.md` has how well the risk tells true answers from others. */
 const WEIGHTS = {
   newPairs: 1.2,
-  farPairs: 0.4,
   strangeWords: 1.8,
   strangeness: 1.4,
-  misaligned: 1.2,
   newNames: 1,
   newNumbers: 1.6,
-  newNegations: 0.2,
   opposites: 5,
-  movedNumbers: 0.2,
   /** Longer answers have more strange words. */
   sentences: -0.5,
 } as const;
 type Feature = keyof typeof WEIGHTS;
-const BIAS = -4.9;
+const BIAS = -4.05;
 
 /** Holds an answer against its sources, sentence by sentence. `undefined` without sources or without a statement. */
 export function computeSupport({ prompt, answer, sources }: SupportInput): Support | undefined {
@@ -102,7 +98,6 @@ function computeFeatures(
   read: readonly Alignment[],
   source: Source,
 ): Record<Feature, number> {
-  const order = source.novelty(sentences);
   const content = new Map<number, number>();
   for (const { ids, flags } of sentences)
     for (const [i, id] of ids.entries()) {
@@ -116,21 +111,14 @@ function computeFeatures(
     if ((flag & NUMBER) !== 0 && !source.supports(id)) numbers++;
   }
   const all = Math.max(1, content.size);
-  const share = (part: number, of: number) => (of === 0 ? missing / all : part / of);
-  const words = read.reduce((sum, { words }) => sum + words, 0);
   const names = sentences.reduce((sum, sentence) => sum + newNames(sentence, source).length, 0);
-  const negations = sentences.filter((sentence, i) => isNewlyNegated(sentence, read[i] as Alignment)).length;
   return {
-    newPairs: share(order.newPairs, order.pairs),
-    farPairs: share(order.newFarPairs, order.farPairs),
+    newPairs: source.newPairs(sentences) ?? missing / all,
     strangeWords: Math.log1p(strange),
     strangeness: strange / all,
-    misaligned: words === 0 ? 0 : read.reduce((sum, one) => sum + (1 - one.ordered) * one.words, 0) / words,
     newNames: Math.log1p(names),
     newNumbers: Math.log1p(numbers),
-    newNegations: Math.log1p(negations),
     opposites: read.reduce((sum, one) => sum + one.opposites, 0) / sentences.length,
-    movedNumbers: Math.log1p(read.reduce((sum, one) => sum + one.newNumbers, 0)),
     sentences: Math.log1p(sentences.length),
   };
 }
@@ -146,9 +134,6 @@ function unsupported({ ids, flags }: Tokens, needed: number, source: Source, fro
 /** The first word of a sentence begins with a capital letter anyway. */
 const newNames = (sentence: Tokens, source: Source): readonly number[] =>
   unsupported(sentence, NAME | CONTENT, source, 1);
-
-const isNewlyNegated = ({ flags }: Tokens, { isNegated }: Alignment): boolean =>
-  !isNegated && flags.filter((flag) => (flag & NEGATION) !== 0).length % 2 === 1;
 
 /** Below this share of words in one passage a sentence is not found there. */
 const SUPPORTED_SHARE = 0.5;

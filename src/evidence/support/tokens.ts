@@ -1,4 +1,4 @@
-import { FUNCTION_WORDS, findStem, isNegation, NEGATIONS } from '../language/index.ts';
+import { FUNCTION_WORDS, findStem } from '../language/index.ts';
 import { sentenceEnds } from './sentence-ends.ts';
 
 /** What a token is: bits of {@link Tokens.flags}. */
@@ -7,7 +7,6 @@ export const NUMBER = 1;
 export const NAME = 2;
 /** Carries meaning: no article, preposition, pronoun or auxiliary. */
 export const CONTENT = 4;
-export const NEGATION = 8;
 
 /**
  * The tokens of a text, a column each: words, or characters of scripts that are written without spaces. Equal stems
@@ -28,14 +27,9 @@ const CAPITAL = /\p{Lu}/u;
 const WORD_PART = /[\p{L}\p{M}\p{N}]/u;
 const JOINERS = ".,'’:/-";
 
-const joined = (lists: Readonly<Record<string, ReadonlySet<string>>>): ReadonlySet<string> =>
-  new Set(Object.values(lists).flatMap((list) => [...list]));
-const ALL_FUNCTION_WORDS = joined(FUNCTION_WORDS);
-const ALL_NEGATIONS = joined(NEGATIONS);
-/** Verbs that say that something is not so. */
-const FAILS: ReadonlySet<string> = new Set(['unable', 'fail', 'failed']);
-const denies = (word: string): boolean => ALL_NEGATIONS.has(word) || FAILS.has(word) || isNegation(word);
-
+const ALL_FUNCTION_WORDS: ReadonlySet<string> = new Set(
+  Object.values(FUNCTION_WORDS).flatMap((list) => [...list]),
+);
 /** At most this many tokens are read of a text. */
 export const MAX_TOKENS = 16_384;
 
@@ -150,7 +144,7 @@ export class Tokenizer {
 /** Most words: nothing to split, to fold or to look up in the tables of Unicode. */
 const PLAIN_WORD = /^[a-z]+$/;
 const toPlainMeaning = (word: string): number =>
-  (word.length > 1 && !ALL_FUNCTION_WORDS.has(word) ? CONTENT : 0) | (denies(word) ? NEGATION : 0);
+  word.length > 1 && !ALL_FUNCTION_WORDS.has(word) ? CONTENT : 0;
 
 const toNumberStem = (part: string): string => {
   const plain = part.normalize('NFKC');
@@ -161,7 +155,7 @@ function toMeaning(part: string, isNumber: boolean): number {
   const isContent = UNSPACED.test(part)
     ? !HIRAGANA.test(part)
     : isNumber || (part.length > 1 && !ALL_FUNCTION_WORDS.has(part));
-  return (isContent ? CONTENT : 0) | (denies(part) ? NEGATION : 0);
+  return isContent ? CONTENT : 0;
 }
 
 /** A word goes on over a joiner if a part follows: "co-operate", "2019-05-04", "isn't". */
