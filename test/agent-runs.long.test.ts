@@ -208,6 +208,10 @@ describe('coding agents', { skip: noPostgres() }, () => {
     const answered = (id: string) => ({ requestId: id });
     const claudeLines = [
       { type: 'summary', summary: 'SECRET' },
+      {
+        ...claude(1, 'user', { role: 'user', content: 'no time' }),
+        timestamp: '+275760-09-13T00:00:00.000Z',
+      },
       claude(0, 'user', { role: 'user', content: 'SECRET prompt' }),
       claude(1, 'assistant', asked('m1', 2, text), answered('r1')),
       claude(2, 'assistant', asked('m1', 50, call), answered('r1')),

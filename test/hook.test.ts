@@ -5,6 +5,7 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
@@ -316,4 +317,20 @@ test('links and the hooks of others in the settings stay, and what cannot be edi
   }
   symlinkSync(at('nowhere'), at('dangling'));
   await assert.rejects(install('dangling'), { code: 'INVALID_OPTION' });
+});
+
+test('each day has a folder of its own, so that an event takes no longer after many', async () => {
+  const home = tempDir();
+  const before = process.env.HOME;
+  process.env.HOME = home;
+  try {
+    const event = { hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: { command: 'ls' } };
+    await runCommand(hookCommand, ['claude-code', '--policy', policy], [JSON.stringify(event)], {});
+  } finally {
+    if (before === undefined) delete process.env.HOME;
+    else process.env.HOME = before;
+  }
+  const days = readdirSync(join(home, '.mcp-observatory/hook'));
+  assert.match(days.join(), /^\d{4}-\d\d-\d\d$/);
+  assert.ok(auditRecords(join(home, '.mcp-observatory/hook', days[0] ?? '')).length > 0);
 });

@@ -26,6 +26,8 @@ const MAX_LINE = 8 * 1024 * 1024;
 const BATCH = 500;
 const ATTEMPTS = 5;
 const RETRY_MS = 1000;
+/** Clocks of machines differ. */
+const MAX_AHEAD_MS = 86_400_000;
 
 interface Agent {
   readonly name: string;
@@ -126,7 +128,8 @@ async function importFile(
   for await (const line of readLines(createReadStream(file, { signal }))) {
     const parsed = typeof line === 'string' && line.length <= MAX_LINE ? parseLine(line) : undefined;
     const atMs = Date.parse(textIn(parsed, 'timestamp') ?? '');
-    if (parsed === undefined || Number.isNaN(atMs)) continue;
+    // A time that no receiver takes would refuse all that is sent with it.
+    if (parsed === undefined || !(atMs <= Date.now() + MAX_AHEAD_MS)) continue;
     batch.push(...reader.read(parsed, atMs).filter((event) => event.atMs >= sinceMs));
     if (batch.length >= BATCH) await send();
   }

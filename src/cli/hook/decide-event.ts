@@ -45,7 +45,7 @@ export async function decideEvent(
     throw usageError(`The event '${name.slice(0, 64)}' is not known`);
   const calls = listCalls(client.toolOf(event), typeof event.cwd === 'string' ? event.cwd : process.cwd());
   using audit = new AuditLog({
-    dir: env.SAFE_TRACE_DIR ?? join(homedir(), '.mcp-observatory/hook'),
+    dir: env.SAFE_TRACE_DIR ?? join(homedir(), '.mcp-observatory/hook', today()),
     key: env.SAFE_AUDIT_KEY,
   });
   const run = audit.startRun();
@@ -61,6 +61,11 @@ export async function decideEvent(
   } finally {
     run.finish();
   }
+}
+
+/** Each event is written by a process of its own, which looks for its place among the others of its folder. */
+function today(): string {
+  return new Date().toISOString().slice(0, 10);
 }
 
 /** Decides all that one use of a tool does. The strictest decision counts. */

@@ -41,7 +41,7 @@ Options:
   --dry-run           install, uninstall: print what would be written
 
 Exit code 2 denies the tool where there is no JSON for it; 0 otherwise. Decisions are recorded in SAFE_TRACE_DIR, else
-~/.mcp-observatory/hook, with the key SAFE_AUDIT_KEY.`;
+~/.mcp-observatory/hook, a folder for each day, with the key SAFE_AUDIT_KEY.`;
 
 /** Denies, in every agent. */
 const EXIT_DENIED = 2;
