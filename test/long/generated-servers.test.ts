@@ -39,6 +39,7 @@ const PROPERTIES = [
   '{"type":"System.String"}',
   '{"allOf":{"type":"string"},"enum":"a"}',
   '{"type":"string","required":true}',
+  '{"type":"number","multipleOf":0}',
   '{"type":"object","properties":[]}',
   '["a"]',
   '"string"',

@@ -174,4 +174,10 @@ export const PUBLISHED: readonly PublishedServer[] = [
     args: ['--db-path', 'FOLDER/it.db'],
     call: { name: 'read_query', arguments: { query: 'SELECT 1 AS one' } },
   },
+  {
+    // Not made with an SDK of the protocol's own project.
+    spec: '@sylphx/pdf-reader-mcp@2.4.0',
+    from: 'npm',
+    call: { name: 'read_pdf', arguments: { sources: [{ path: 'none.pdf' }] } },
+  },
 ];

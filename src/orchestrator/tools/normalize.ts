@@ -102,7 +102,7 @@ class Normalizer {
     } else if (COUNTS.has(keyword)) {
       if (Number.isInteger(value) && (value as number) >= 0) out[keyword] = value;
     } else if (NUMBERS.has(keyword)) {
-      if (isBound(value)) out[keyword] = value;
+      if (isBound(value) && (keyword !== 'multipleOf' || (value as number) > 0)) out[keyword] = value;
     } else if (STRINGS.has(keyword)) {
       if (typeof value === 'string' && (keyword !== 'pattern' || isPattern(value))) out[keyword] = value;
     } else if (BOOLEANS.has(keyword)) {
