@@ -10,6 +10,8 @@ import { type CallToolResult, CallToolResultSchema } from '@modelcontextprotocol
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { McpInstrumentation, type McpInstrumentationConfig } from '../src/instrumentation/mcp/index.ts';
+import { isKept } from '../src/processor/kept-attributes.ts';
+import { freePort } from './support/free-port.ts';
 import { SDKS, type Sdk, type Tool } from './support/mcp-sdks.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
 import { waitUntil } from './support/wait-until.ts';
@@ -357,3 +359,62 @@ test('a task whose tool reported an error ends its call, and its tasks/result, a
   await client.close();
   instrumentation.disable();
 });
+
+for (const captureContent of [false, true]) {
+  onBothSdks(
+    `a failed call says whose failure it is, and a SERVER span has the exception${captureContent ? ', with its message' : ''}`,
+    async (sdk, bench) => {
+      const message = 'customer 4711 at (secret.js:1:1)\n    at secret';
+      const closed = await freePort();
+      const tools: Record<string, Tool> = {
+        bug: () => (undefined as unknown as { a: { b: string } }).a.b,
+        refused: () => fetch(`http://127.0.0.1:${closed}/`),
+        late: () => {
+          throw Object.assign(new Error(message), { code: 'UND_ERR_HEADERS_TIMEOUT' });
+        },
+        status: () => {
+          throw Object.assign(new Error(message), { status: 503 });
+        },
+        aborted: () => {
+          throw new DOMException(message, 'AbortError');
+        },
+        own: () => {
+          throw new Error(message);
+        },
+        said: () => ({ isError: true, content: [{ type: 'text', text: message }] }),
+        typed: echo,
+      };
+      await using pair = await sdk.connect(tools);
+      const expected = {
+        bug: 'bug TypeError',
+        refused: 'upstream TypeError',
+        late: 'timeout Error',
+        status: 'upstream Error',
+        aborted: 'cancelled DOMException',
+        own: 'undefined Error',
+        said: 'undefined undefined',
+        typed: `bad_arguments ${sdk.name === 'v1' ? 'McpError' : 'ProtocolError'}`,
+        missing: `unknown_tool ${sdk.name === 'v1' ? 'undefined' : 'ProtocolError'}`,
+      };
+      const seen: Record<string, string> = {};
+      for (const name of Object.keys(expected)) {
+        const call = { name, arguments: { text: name === 'typed' ? 5 : 'x' } };
+        await pair.client.callTool(call).catch(() => {});
+        const span = bench.span(`tools/call ${name}`, SpanKind.SERVER);
+        const event = span.events.find((each) => each.name === 'exception')?.attributes ?? {};
+        seen[name] = `${span.attributes['observatory.error_kind']} ${event['exception.type']}`;
+        const stack = event['exception.stacktrace'];
+        if (name === 'own') {
+          assert.match(String(stack), /^ {4}at .*mcp-spans\.test/);
+          assert.doesNotMatch(String(stack), /secret/);
+          assert.equal(event['exception.message'], captureContent ? message : undefined);
+        }
+        if (stack !== undefined) assert.ok(isKept('exception.stacktrace', stack), String(stack));
+        const client = bench.span(`tools/call ${name}`, SpanKind.CLIENT);
+        assert.deepEqual(client.events, []);
+      }
+      assert.deepEqual(seen, expected);
+    },
+    { captureContent },
+  );
+}

@@ -1,6 +1,6 @@
 /** `setup`: what it writes for each kind of program and coding agent, and that `--undo` restores every byte. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { setupCommand } from '../src/cli/setup/index.ts';
@@ -120,6 +120,20 @@ test('setup restores no file that was changed since, and says so', async () => {
   assert.equal(code, 1);
   assert.match(stdout, /package\.json was changed since/);
   assert.equal(read(folder, 'package.json'), changed);
+});
+
+test('setup writes nothing through a link that leads out of the folder, and follows one to the folder', async () => {
+  const [folder, elsewhere] = [tempDir(), tempDir()];
+  const text = '{"scripts":{"start":"node app.js"}}';
+  write(elsewhere, { 'package.json': text });
+  symlinkSync(join(elsewhere, 'package.json'), join(folder, 'package.json'));
+  await assert.rejects(setup(folder), { code: 'INVALID_OPTION' });
+  assert.equal(read(elsewhere, 'package.json'), text);
+  symlinkSync(elsewhere, join(folder, 'link'));
+  await setup(join(folder, 'link'));
+  assert.match(read(elsewhere, 'package.json') ?? '', /mcp-observatory/);
+  await setup(join(folder, 'link'), '--undo');
+  assert.equal(read(elsewhere, 'package.json'), text);
 });
 
 test('setup says what to write where it cannot', async () => {

@@ -79,7 +79,7 @@ export const KEPT_SECTIONS: readonly KeptSection[] = [
     mcp.protocol.version mcp.client.version
     mcp.server.version observatory.mcp.client.version
     observatory.mcp.server.version observatory.mcp.task.id observatory.mcp.task.status
-    observatory.mcp.result_type observatory.mcp.cache_scope observatory.mcp.ttl_ms# mcp.transport jsonrpc.protocol.version jsonrpc.request.id rpc.jsonrpc.error_code
+    observatory.mcp.result_type observatory.error_kind observatory.mcp.cache_scope observatory.mcp.ttl_ms# mcp.transport jsonrpc.protocol.version jsonrpc.request.id rpc.jsonrpc.error_code
     rpc.response.status_code
     `,
   ),
@@ -120,8 +120,12 @@ const KEPT: ReadonlyMap<string, boolean> = new Map(
   KEPT_SECTIONS.flatMap(({ names }) => names.map((name): [string, boolean] => [name, NUMBERS.has(name)])),
 );
 
+const FRAMES = /^(?: {4}at [^\n]{1,250}(?:\n|$)){1,50}$/;
+
 /** Whether an attribute stays when content is removed. */
 export function isKept(key: string, value: unknown): boolean {
+  // A stack as it is usually written begins with the message.
+  if (key === 'exception.stacktrace') return typeof value === 'string' && FRAMES.test(value);
   const isNumber = KEPT.get(key);
   if (isNumber !== true) return isNumber !== undefined;
   return typeof value === 'number' || typeof value === 'boolean';

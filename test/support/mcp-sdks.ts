@@ -92,7 +92,7 @@ const SAMPLED = { model: 'test-model', role: 'assistant', content: { type: 'text
 
 export const v1: Sdk = {
   name: 'v1',
-  instrument: (instrumentation) => instrumentation.manuallyInstrument(v1Protocol),
+  instrument: (instrumentation) => instrumentation.manuallyInstrument(v1Protocol, v1Mcp),
   connect(tools) {
     const server = new v1Mcp.McpServer(SERVER_INFO, { capabilities: { logging: {} } });
     register(server, tools, ((extra: {

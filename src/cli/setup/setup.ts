@@ -1,7 +1,7 @@
 /** `mcp-observatory setup`: writes what a program or a coding agent needs, runs the program, waits for a span. */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, sep } from 'node:path';
 import { diagnose } from '../../setup/index.ts';
 import {
   type Command,
@@ -83,7 +83,7 @@ export const setupCommand: Command = {
   help: HELP,
   async run(args, io) {
     const { values, positionals } = readFlags(args, OPTIONS, true);
-    const folder = resolve(values.folder ?? process.cwd());
+    const folder = findFolder(values.folder ?? process.cwd());
     const places = { folder, home: io.env.HOME ?? homedir() };
     const report: Report = {
       found: [],
@@ -106,6 +106,11 @@ export const setupCommand: Command = {
     return report.problems.length === 0 ? EXIT_OK : EXIT_FAILED;
   },
 };
+
+function findFolder(path: string): string {
+  if (!existsSync(path)) throw usageError(`There is no folder '${path}'`);
+  return realpathSync(path);
+}
 
 type Say = (line: string) => void;
 
@@ -148,6 +153,9 @@ async function setUpFolder(
     ['package.json', ...LOCK_FILES].map((name) => [name, readIfThere(join(folder, name))]),
   );
   const first = planChanges(project, values.run);
+  const outside = first.changes.find(({ path }) => !path.startsWith(`${folder}${sep}`));
+  if (outside !== undefined)
+    throw usageError(`'${outside.path}' is outside the folder, so nothing is written`);
   for (const change of first.changes) showChange(change, toShownPath(folder, change.path), report, say);
   report.notes.push(...first.notes);
   const missing = await findMissing(folder);

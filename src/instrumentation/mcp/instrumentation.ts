@@ -18,6 +18,8 @@ import { watchStdio } from './wire.ts';
 
 const V1_PACKAGE = '@modelcontextprotocol/sdk';
 const V1_RANGE = ['>=1.9.0 <2'];
+/** With the classes of all clients and servers, and with `McpServer`. */
+const V1_FILES = ['shared/protocol', 'server/mcp'];
 const V2_RANGE = ['>=2.0.0 <3'];
 const V2_PACKAGES = ['@modelcontextprotocol/client', '@modelcontextprotocol/server'];
 
@@ -94,10 +96,17 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
   protected override init(): InstrumentationNodeModuleDefinition[] {
     const patch = (name: string) => (exports: unknown, version?: string) =>
       this.patched(exports, name, version);
-    const v1File = `${V1_PACKAGE}/dist/esm/shared/protocol.js`;
     return [
       new InstrumentationNodeModuleDefinition(V1_PACKAGE, V1_RANGE, undefined, undefined, [
-        new InstrumentationNodeModuleFile(v1File, V1_RANGE, patch(V1_PACKAGE), keep),
+        ...V1_FILES.map(
+          (file) =>
+            new InstrumentationNodeModuleFile(
+              `${V1_PACKAGE}/dist/esm/${file}.js`,
+              V1_RANGE,
+              patch(V1_PACKAGE),
+              keep,
+            ),
+        ),
       ]),
       ...V2_PACKAGES.map(
         (name) => new InstrumentationNodeModuleDefinition(name, V2_RANGE, patch(name), keep),
@@ -141,11 +150,11 @@ const FIRST_MINOR = 9;
  * The CommonJS hook for v1 of the SDK. By package name none fires: `exports["."]` of `@modelcontextprotocol/sdk` points
  * at a file that is not in its tarball, so require-in-the-middle cannot resolve it and gives up. It does catch the
  * files by their resolved names, whichever entry point the application loads them through.
- * Calls `found` with the exports and version of every copy of v1's protocol module as it is loaded.
+ * Calls `found` with the exports and version of every copy of {@link V1_FILES} as it is loaded.
  */
 function hookV1Require(found: (exports: unknown, version: string) => void): Hook {
   return new Hook(
-    [`${V1_PACKAGE}/dist/cjs/shared/protocol`],
+    V1_FILES.map((file) => `${V1_PACKAGE}/dist/cjs/${file}`),
     { internals: true },
     (exports, _name, basedir) => {
       const version = versionIn(basedir);

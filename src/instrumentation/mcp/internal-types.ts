@@ -41,6 +41,7 @@ export interface ProtocolLike {
   readonly _requestMessageId?: number | undefined;
   /** v2. */
   readonly _negotiatedProtocolVersion?: unknown;
+  readonly _requestHandlers?: Map<string, unknown> | undefined;
   readonly _notificationHandlers?: Map<string, unknown> | undefined;
   readonly fallbackNotificationHandler?: unknown;
   /** Of a client: its own name and version, and those of its server, once it knows them. */

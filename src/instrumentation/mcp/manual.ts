@@ -3,6 +3,7 @@
 import { diag, metrics, trace } from '@opentelemetry/api';
 import { checkKinds, MCP_SCOPE, VERSION } from '../../base/index.ts';
 import { reportHooked } from '../shared/index.ts';
+import { watchTools } from './failure.ts';
 import { type Method, patchMethod } from './patch-method.ts';
 import { type PatchedMethods, patchProtocol } from './patch-protocol.ts';
 import { Telemetry } from './telemetry.ts';
@@ -31,8 +32,10 @@ export function patchModule(module: McpModule, telemetry: Telemetry): PatchedMet
     missing.push(...done.missing);
   }
   const facade = findPrototype(module.McpServer);
-  if (facade !== undefined && patchMethod(facade, 'connect', telemetry, patchedFacade))
-    patched.push('McpServer.connect');
+  if (facade !== undefined) {
+    if (patchMethod(facade, 'connect', telemetry, patchedFacade)) patched.push('McpServer.connect');
+    patched.push(...watchTools(facade, telemetry));
+  }
   return { patched, missing };
 }
 

@@ -4,9 +4,11 @@ import { semconv } from '../../base/index.ts';
 import { boundedCopy } from '../../json/index.ts';
 import { findAttributes } from '../shared/index.ts';
 import { HTTP_CLIENT_KEY } from './connection.ts';
+import { describeException } from './failure.ts';
 import type { McpSettings, RequestId } from './internal-types.ts';
 import { clipped } from './methods.ts';
 import type { RequestOutcome } from './outcome.ts';
+import type { McpSide } from './types.ts';
 
 /** Remote end of an HTTP request, under {@link HTTP_CLIENT_KEY} in the context. */
 export interface HttpClient {
@@ -56,11 +58,17 @@ export function setMissing(span: Span, attributes: Attributes): void {
   }
 }
 
-export function describeFailure(span: Span, outcome: RequestOutcome, settings: McpSettings): void {
+export function describeFailure(
+  span: Span,
+  outcome: RequestOutcome,
+  side: McpSide,
+  settings: McpSettings,
+): void {
   const { errorType, statusCode } = outcome;
   if (errorType === undefined) return;
   span.setAttribute(semconv.ATTR_ERROR_TYPE, errorType);
   if (statusCode !== undefined) span.setAttribute(semconv.ATTR_RPC_RESPONSE_STATUS_CODE, statusCode);
+  describeException(span, outcome, side === 'server', settings);
   const words = settings.captureContent ? outcome.message?.slice(0, settings.contentLimitChars) : undefined;
   const message = words ?? outcome.summary;
   span.setStatus(

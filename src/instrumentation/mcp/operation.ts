@@ -178,7 +178,7 @@ export class Operation implements OpenRequest {
     if (span.isRecording()) {
       if (!this.#leave(outcome)) {
         if (this.#isLate) describeStart(span, this.#startFacts(), setMissing);
-        describeFailure(span, outcome, settings);
+        describeFailure(span, outcome, this.#side, settings);
         this.#describeParties();
         this.#describeCall(outcome);
       }

@@ -18,6 +18,8 @@ export interface RequestOutcome {
   /** The error's own words: content. */
   readonly message?: string | undefined;
   readonly result?: unknown;
+  /** What was thrown. */
+  readonly error?: unknown;
 }
 
 const REQUEST_TIMEOUT = -32001;
@@ -83,6 +85,10 @@ function outcomeOfCode(code: unknown, message: unknown): RequestOutcome {
 
 /** The outcome of an SDK error: v1 `McpError`; v2 `ProtocolError`, `SdkError`; anything else by its class. */
 export function outcomeOfError(error: unknown, options: McpRequestOptions | undefined): RequestOutcome {
+  return { ...toOutcome(error, options), error };
+}
+
+function toOutcome(error: unknown, options: McpRequestOptions | undefined): RequestOutcome {
   if (typeof error !== 'object' || error === null) {
     return { errorType: semconv.ERROR_TYPE_VALUE_OTHER, summary: 'Request failed' };
   }

@@ -7,6 +7,7 @@
  * `unhandledRejection`, for we have handled it. The verbs (`callTool`, `listTools`, ...) have promises of their own.
  */
 import { connectionOn } from './connection.ts';
+import { watchRequest } from './failure.ts';
 import { noteHooked, receiveNotification, receiveRequest } from './inbound.ts';
 import type {
   McpMessage,
@@ -107,7 +108,9 @@ function patchedOnRequest(self: unknown, args: unknown[], original: Method, tele
   });
   if (operation === undefined) return original.apply(self, args);
   try {
-    return guard.call('mcp.receive.call', operation.context, original, self, args);
+    return watchRequest(self as ProtocolLike, args[0] as McpMessage, operation.span, telemetry, () =>
+      guard.call('mcp.receive.call', operation.context, original, self, args),
+    );
   } catch (error) {
     guard.run('mcp.receive.end', () => operation.end(outcomeOfError(error, undefined)));
     throw error;
