@@ -76,12 +76,13 @@ export function covers(outer: FieldPattern, inner: FieldPattern): boolean {
   );
 }
 
-const PLAIN_KEY = /^[A-Za-z_][\w-]{0,40}$/;
+/** Names a field, and not something that the result is about. */
+export const isFieldName = (key: string): boolean => /^[A-Za-z_][\w-]{0,40}$/.test(key);
 
 /** A path as a policy would name it. A key that is not a plain name may be content, so it is `*`. */
 export function formatPath(path: FieldPath): string {
   const text = path
-    .map((key) => (typeof key === 'number' ? '[]' : `.${PLAIN_KEY.test(key) ? key : '*'}`))
+    .map((key) => (typeof key === 'number' ? '[]' : `.${isFieldName(key) ? key : '*'}`))
     .join('');
   return text.replace(/^\./, '').slice(0, 200);
 }

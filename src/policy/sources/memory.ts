@@ -2,7 +2,7 @@
 import type { Steps } from '../../base/index.ts';
 import { readObject } from '../../json/index.ts';
 import { readLeaves } from '../evidence/index.ts';
-import type { ResultField } from './fields.ts';
+import { isFieldName, type ResultField } from './fields.ts';
 import { type SourceLeaf, SourceText, type Wanted } from './source-text.ts';
 
 /** Where a value was found. */
@@ -68,7 +68,16 @@ export class RunMemory {
     const text = new SourceText();
     for (const value of readResultValues(result)) {
       yield;
-      for (const leaf of readLeaves(value).values) yield* text.add(leaf.text, leaf.path);
+      const told = new Set<string>();
+      for (const { text: said, path } of readLeaves(value).values) {
+        yield* text.add(said, path);
+        // A record by names, such as addresses: the names are values of the record.
+        const [key, above] = [path.at(-1), path.slice(0, -1)];
+        if (typeof key !== 'string' || isFieldName(key)) continue;
+        const place = JSON.stringify([above, key]);
+        if (!told.has(place)) yield* text.add(key, above);
+        told.add(place);
+      }
     }
     this.#now += 1;
     this.#results.push({ server, tool, at: this.#now, text });

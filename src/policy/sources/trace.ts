@@ -114,11 +114,13 @@ function readWanted(value: string | number): { whole: readonly Wanted[]; pieces:
   if (hasInvisible(value) || value === '' || /^[^\p{Nd}]$/u.test(value)) return NOTHING;
   const whole: Wanted[] = [];
   for (const form of readForms(value)) {
+    const [only, ...more] = isShort(form) ? keyedValuesIn(form) : [];
+    const isValue = only !== undefined && more.length === 0 && only.start === 0 && only.end === form.length;
+    if (isValue) whole.push({ keys: only.asked.map(toKey) });
+    // The 13 of "June 13" is a day, not the number 13.
+    if (isValue && /^[\d.,]+$/.test(form)) continue;
     const words = readWords(form);
     if (words.length > 0) whole.push({ words, joined: joinWords(words) });
-    const [only, ...more] = isShort(form) ? keyedValuesIn(form) : [];
-    if (only !== undefined && more.length === 0 && only.start === 0 && only.end === form.length)
-      whole.push({ keys: only.asked.map(toKey) });
   }
   return { whole, pieces: readPieces(value) };
 }
