@@ -1,4 +1,4 @@
-import { ownTurn } from '../../base/index.ts';
+import { ownTurn, printableLine } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import type { Failure } from '../status.ts';
 import { MAY_SPEAK } from './condition.ts';
@@ -15,10 +15,12 @@ const MAX_NAME_CHARS = 120;
 const MAX_WHY_CHARS = 120;
 const MAX_TOOLS = 3;
 
+/** Ordered by an expression: by the column alone the planner walks through the spans of all runs. */
 const FIRST_SPANS = `SELECT t.span_name AS name, t.scope, t.events, t.parent_span_id IS NULL AS "isRoot",
     t.span_kind = 'internal' AND t.operation IS NULL AND t.method IS NULL AS "isNamed",
     CASE WHEN pg_column_size(t.attributes) < ${MAX_BYTES} THEN t.attributes END AS attributes
-  FROM mcp_traces t WHERE t.trace_id = wanted.id::uuid AND ${MAY_SPEAK} ORDER BY t.start_time, t.span_id LIMIT ${MAX_SPANS}`;
+  FROM mcp_traces t WHERE t.trace_id = wanted.id::uuid AND ${MAY_SPEAK}
+  ORDER BY date_part('epoch', t.start_time), t.span_id LIMIT ${MAX_SPANS}`;
 
 /** A tool tells more than a model, and both more than what is above them; of several the last. */
 const FAILURE = `SELECT coalesce(t.tool_name, t.span_name) AS what,
@@ -49,7 +51,8 @@ export async function nameRuns(db: Queryable, runs: readonly RunRow[]): Promise<
       const { spans, failure } = found.get(run.id) ?? {};
       named.push({
         ...run,
-        name: pickName(run, (spans ?? []) as readonly FirstSpan[]),
+        // A name that turns the reading direction would pose as another.
+        name: printableLine(pickName(run, (spans ?? []) as readonly FirstSpan[])),
         failure: readFailure(failure),
       });
     }
