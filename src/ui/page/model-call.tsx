@@ -31,7 +31,7 @@ const ROLES: Readonly<Record<SaidPart['role'], string>> = {
   offered: 'Offered',
 };
 
-function titleOf({ role, kind, name }: SaidPart): string {
+function formatTitle({ role, kind, name }: SaidPart): string {
   if (kind === 'tool_call') return `${role === 'output' ? 'Calls' : 'Called'} ${name ?? 'a tool'}`;
   if (kind === 'tool_call_response') return `Result of ${name ?? 'a tool'}`;
   return kind === 'reasoning' ? 'Thinking' : ROLES[role];
@@ -47,7 +47,7 @@ export function ModelCallTexts({ runId, spanId }: { runId: string; spanId: strin
       {messages.map((part, i) => (
         <section key={i} class={`part p-${part.role}`}>
           <h3>
-            {titleOf(part)}
+            {formatTitle(part)}
             {part.chars !== undefined && (
               <span class="sub">
                 {' '}

@@ -16,7 +16,7 @@ import { Decided } from './held.tsx';
 import { toRpcMessages } from './messages.ts';
 import { ModelCallTexts } from './model-call.tsx';
 import { Count, Duration, Icon, Tag, Usd } from './parts.tsx';
-import { Payload, unwrapped } from './payload.tsx';
+import { openEnvelope, Payload } from './payload.tsx';
 import { link } from './route.ts';
 
 interface PanelProps {
@@ -204,7 +204,7 @@ function Texts({ runId, said, isFailed }: TextsProps) {
   const text = (name: 'arguments' | 'result') => {
     const stored = (isWhole ? data : said)[name];
     if (stored === undefined) return null;
-    const shown = unwrapped(stored);
+    const shown = openEnvelope(stored);
     return (
       <Text
         title={name === 'result' ? 'Result' : 'Arguments'}

@@ -89,8 +89,8 @@ export function roughly(ms: number): string {
 /** Clocks that differ by more are said to. */
 const MAX_AHEAD_MS = 60_000;
 
-/** A time in the zone of the reader, UTC on hover. */
-export function Time({ ms }: { ms: number }) {
+/** A time in the zone of the reader, UTC on hover; of what is past and seems not to be, how far it is ahead. */
+export function Time({ ms, isPast = false }: { ms: number; isPast?: boolean }) {
   const date = new Date(ms);
   const clock = date.toLocaleTimeString('en-GB');
   const isToday = date.toDateString() === new Date().toDateString();
@@ -98,7 +98,7 @@ export function Time({ ms }: { ms: number }) {
   const day = isThisWeek
     ? date.toLocaleDateString('en-GB', { weekday: 'short' })
     : date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' });
-  const aheadMs = ms - Date.now();
+  const aheadMs = isPast ? ms - Date.now() : 0;
   const utc = `${date.toISOString().replace('T', ' ').slice(0, 23)} UTC`;
   return (
     <time

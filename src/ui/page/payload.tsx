@@ -40,7 +40,7 @@ const MAX_BRIEF_CHARS = 200;
 /** A payload in one line: `account: DE89, page: 2` for an object, the text itself otherwise. */
 export function brief(text: string | undefined): string {
   if (text === undefined) return '';
-  const inner = unwrapped(text);
+  const inner = openEnvelope(text);
   if (inner !== text) return brief(inner);
   const value = parsed(text);
   const line =
@@ -54,7 +54,7 @@ export function brief(text: string | undefined): string {
 }
 
 /** What a result of an MCP tool says, out of its envelope: the structured content, else its texts; any other text as it is. */
-export function unwrapped(text: string): string {
+export function openEnvelope(text: string): string {
   const value = parsed(text);
   if (!isObject(value) || !Array.isArray(value.content)) return text;
   if (isObject(value.structuredContent)) return JSON.stringify(value.structuredContent);

@@ -15,11 +15,10 @@ import { askHours, here, type Route, readRange, readRows, replaceRoute } from '.
 import { readSort, SortHead, sortRows } from './sort.tsx';
 import { SqlButton } from './sql.tsx';
 import { ToolsByClient } from './tools-by-client.tsx';
+import { percent, ToolsSentence } from './tools-sentence.tsx';
 
 /** Share of failed calls from which a rate is marked. */
 const HIGH_RATE = 0.05;
-/** Fewer calls say nothing of a tool. */
-const MIN_CALLS = 10;
 
 /** Tools: which is slow, failing or unused. */
 export function Tools({ route }: { route: Route }) {
@@ -63,7 +62,7 @@ export function Tools({ route }: { route: Route }) {
         <SqlButton sources={[{ title: 'Tools', address }]} />
       </div>
       <p class="explain sm">
-        {data !== undefined && <Sentence tools={tools} tax={data.tax} route={route} />}
+        {data !== undefined && <ToolsSentence tools={tools} tax={data.tax} route={route} />}
         {filter !== '' && <span class="sub"> Of the runs that match.</span>}
       </p>
       {data === undefined && error === undefined && <p class="foot">Loading</p>}
@@ -93,55 +92,6 @@ export function Tools({ route }: { route: Route }) {
 function countNames(names: readonly string[]): ReadonlyMap<string, number> {
   return new Map(names.filter(Boolean).map((name) => [name, 1]));
 }
-
-interface SentenceProps {
-  readonly tools: readonly ToolRow[];
-  readonly tax: TaxReport;
-  readonly route: Route;
-}
-
-function Sentence({ tools, tax, route }: SentenceProps) {
-  const calls = tools.reduce((sum, tool) => sum + tool.calls, 0);
-  const errors = tools.reduce((sum, tool) => sum + tool.errors, 0);
-  const worst = tools
-    .filter(({ errors: n, calls: of }) => n > 0 && of >= MIN_CALLS)
-    .sort((a, b) => b.errors / b.calls - a.errors / a.calls)[0];
-  const slowest = tools
-    .filter(({ calls: n }) => n >= MIN_CALLS)
-    .sort((a, b) => (b.p95Ms ?? 0) - (a.p95Ms ?? 0))[0];
-  return (
-    <>
-      <b>{formatCount(calls)} calls</b> of {tools.length} {tools.length === 1 ? 'tool' : 'tools'},{' '}
-      {formatCount(errors)} failed
-      {worst !== undefined && (
-        <>
-          ; most failing: <a href={readRows(route, `failed:${filterValue(worst.tool)}`)}>{worst.tool}</a> (
-          {percent(worst.errors / worst.calls)})
-        </>
-      )}
-      {tax.tokens > 0 && (
-        <>
-          ; definitions took <b>{formatCount(tax.tokens)} tokens</b>
-          {tax.costUsd > 0 && (
-            <>
-              {' '}
-              (<Usd of={tax.costUsd} />)
-            </>
-          )}
-        </>
-      )}
-      {slowest?.p95Ms != null && (
-        <>
-          ; slowest: <a href={readRows(route, `tool:${filterValue(slowest.tool)}`)}>{slowest.tool}</a> (p95{' '}
-          <Duration ms={slowest.p95Ms} />)
-        </>
-      )}
-      .
-    </>
-  );
-}
-
-const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 
 /** How p95 differs from the range before: 0.1 is a tenth more. */
 const computeChange = ({ p95Ms, p95BeforeMs }: ToolRow): number | null =>
