@@ -28,7 +28,7 @@ export {
 } from './content.ts';
 export { keptAnswer, keptConversation, readContinuation, readOpening } from './continuation.ts';
 export { type AttachedConversation, attachConversation } from './conversation.ts';
-export { hasLongContent, readInteraction, readMessages, readWritten } from './dialects/index.ts';
+export { hasLongContent, readInteraction, readSpanMessages, readWritten } from './dialects/index.ts';
 export {
   COUNTED_ON_CHILDREN,
   type InteractionKind,

@@ -1,2 +1,2 @@
 export { hasLongContent } from './content-size.ts';
-export { readInteraction, readMessages, readWritten } from './read.ts';
+export { readInteraction, readSpanMessages, readWritten } from './read.ts';

@@ -100,7 +100,7 @@ export function readWritten(span: SpanView, attached: Interaction): Interaction 
 }
 
 /** The messages that a span holds, in any dialect, and the arguments of a tool. Nothing throws. */
-export function readMessages(span: SpanView): DialectContent {
+export function readSpanMessages(span: SpanView): DialectContent {
   const kind = interactionKind(span);
   return kind === undefined || (hasLongContent(span) && !isReadable(span)) ? {} : findContent(span, kind);
 }

@@ -1,4 +1,4 @@
-import { ownTurn } from '../../base/index.ts';
+import { ownTurn, printableLine, semconv } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import type { Failure } from '../status.ts';
 import { MAY_SPEAK } from './condition.ts';
@@ -15,14 +15,16 @@ const MAX_NAME_CHARS = 120;
 const MAX_WHY_CHARS = 120;
 const MAX_TOOLS = 3;
 
+/** Ordered by an expression: by the column alone the planner walks through the spans of all runs. */
 const FIRST_SPANS = `SELECT t.span_name AS name, t.scope, t.events, t.parent_span_id IS NULL AS "isRoot",
     t.span_kind = 'internal' AND t.operation IS NULL AND t.method IS NULL AS "isNamed",
     CASE WHEN pg_column_size(t.attributes) < ${MAX_BYTES} THEN t.attributes END AS attributes
-  FROM mcp_traces t WHERE t.trace_id = wanted.id::uuid AND ${MAY_SPEAK} ORDER BY t.start_time, t.span_id LIMIT ${MAX_SPANS}`;
+  FROM mcp_traces t WHERE t.trace_id = wanted.id::uuid AND ${MAY_SPEAK}
+  ORDER BY date_part('epoch', t.start_time), t.span_id LIMIT ${MAX_SPANS}`;
 
 /** A tool tells more than a model, and both more than what is above them; of several the last. */
 const FAILURE = `SELECT coalesce(t.tool_name, t.span_name) AS what,
-    left(coalesce(nullif(t.status_message, ''), t.attributes->>'error.type'), ${4 * MAX_WHY_CHARS}) AS why
+    left(coalesce(nullif(t.status_message, ''), t.attributes->>'${semconv.ATTR_ERROR_TYPE}'), ${4 * MAX_WHY_CHARS}) AS why
   FROM mcp_traces t WHERE t.trace_id = wanted.id::uuid AND t.status_code = 'error'
     AND mcp_traces_status(t.status_code, t.policy_decision, t.gate_blocked) = 'failed'
   ORDER BY t.tool_name IS NULL, t.parent_span_id IS NULL, t.end_time DESC LIMIT 1`;
@@ -49,7 +51,8 @@ export async function nameRuns(db: Queryable, runs: readonly RunRow[]): Promise<
       const { spans, failure } = found.get(run.id) ?? {};
       named.push({
         ...run,
-        name: pickName(run, (spans ?? []) as readonly FirstSpan[]),
+        // A name that turns the reading direction would pose as another.
+        name: printableLine(pickName(run, (spans ?? []) as readonly FirstSpan[])),
         failure: readFailure(failure),
       });
     }

@@ -107,6 +107,22 @@ export async function findRun(db: Queryable, id: string): Promise<RunRow | undef
 
 const DAY_MS = 86_400_000;
 
+/**
+ * The condition that a span belongs to a run which a filter selects, for statements whose first two parameters are a range of
+ * time; undefined where the filter selects all runs.
+ */
+export function matchSpans(filter: string, range: readonly string[]): Condition | undefined {
+  const { terms } = parseFilter(filter);
+  if (terms.length === 0) return undefined;
+  const { text, values } = toCondition(terms, Date.now(), range);
+  // Spans of the range may belong to a run that began before.
+  return {
+    text: `trace_id IN (SELECT r.trace_id FROM mcp_runs r WHERE r.started_at < $2::timestamptz
+      AND r.ended_at >= $1::timestamptz - interval '1 hour' AND ${text})`,
+    values,
+  };
+}
+
 /** The condition of a query, and its range. */
 export function selection(query: RunQuery): {
   where: Condition;

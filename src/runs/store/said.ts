@@ -5,8 +5,8 @@ import {
   type Message,
   type MessagePart,
   type MessageRole,
-  readMessages,
   readOfferedTools,
+  readSpanMessages,
   type SpanView,
   toolOutcome,
 } from '../../interaction/index.ts';
@@ -129,7 +129,7 @@ export async function readWholeTexts(
   );
   const [row] = rows;
   if (row === undefined) return undefined;
-  const { input = [], output = [] } = readMessages(toView(row));
+  const { input = [], output = [] } = readSpanMessages(toView(row));
   const attributes = (row.attributes ?? {}) as Readonly<Record<string, unknown>>;
   const tools = readOfferedTools(
     attributes[semconv.ATTR_GEN_AI_TOOL_DEFINITIONS] ?? attributes['ai.prompt.tools'],
@@ -187,7 +187,7 @@ function said(row: Record<string, unknown>, limitOf: (name: TextName) => number)
 /** The texts of a span: a row with its `name`, `scope`, `attributes` and `events`. */
 export function readTexts(row: Readonly<Record<string, unknown>>): Partial<Record<TextName, string>> {
   const attributes = (row.attributes ?? {}) as Record<string, unknown>;
-  const { input, output, toolArguments } = readMessages(toView(row));
+  const { input, output, toolArguments } = readSpanMessages(toView(row));
   const values: Readonly<Record<TextName, unknown>> = {
     prompt: input === undefined ? undefined : (lastUserText(input) ?? conversationText(input).prompt),
     answer: output === undefined ? undefined : answerText(output),

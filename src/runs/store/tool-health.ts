@@ -1,8 +1,9 @@
-import { sliced } from '../../base/index.ts';
+import { invalidOption, sliced } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { type CallSpan, pairCalls } from '../calls.ts';
 import { SPAN_STATUS } from '../status.ts';
 import { ask } from './run-row.ts';
+import { matchSpans } from './runs.ts';
 import { IN_RANGE, rangeValues, type TimeRange } from './tools.ts';
 
 /** Figures of one tool of one server. */
@@ -36,11 +37,14 @@ const MAX_SIDES = 4 * MAX_SINGLE_CALLS;
 const MIN_COMPARED = 10;
 const MAX_TOOLS = 1000;
 
-/** Tools by server, those with the most calls first. @throws the database's errors. */
-export async function toolHealth(db: Queryable, range: TimeRange): Promise<readonly ToolRow[]> {
+/**
+ * Tools by server, those with the most calls first; with a filter, of the runs that it selects.
+ * @throws ObservatoryError `INVALID_OPTION` if more than 20,000 calls match a filter; the database's errors.
+ */
+export async function toolHealth(db: Queryable, range: TimeRange, filter = ''): Promise<readonly ToolRow[]> {
   const { sinceMs, untilMs } = range;
-  const tools = await readFigures(db, range);
-  const before = await readFigures(db, { sinceMs: sinceMs - (untilMs - sinceMs), untilMs: sinceMs });
+  const tools = await readFigures(db, range, filter);
+  const before = await readFigures(db, { sinceMs: sinceMs - (untilMs - sinceMs), untilMs: sinceMs }, filter);
   const earlier = new Map(
     before.filter(({ calls }) => calls >= MIN_COMPARED).map((row) => [toKey(row), row.p95Ms]),
   );
@@ -53,7 +57,12 @@ export async function toolHealth(db: Queryable, range: TimeRange): Promise<reado
 const toKey = ({ server, tool }: { readonly server: string; readonly tool: string | null }) =>
   JSON.stringify([server, tool]);
 
-async function readFigures(db: Queryable, range: TimeRange): Promise<readonly Figures[]> {
+async function readFigures(db: Queryable, range: TimeRange, filter: string): Promise<readonly Figures[]> {
+  if (matchSpans(filter, rangeValues(range)) !== undefined) {
+    const found = await oneByOne(db, range, filter);
+    if (found === undefined) throw invalidOption('q', `a filter of at most ${MAX_SIDES} calls`, filter);
+    return found.rows;
+  }
   const { rows, calls, firstMs } = await countedByTheHour(db, range);
   const single = calls > MAX_SINGLE_CALLS ? undefined : await oneByOne(db, range);
   if (single === undefined) return withPercentiles(rows, await percentilesByClass(db, range));
@@ -79,15 +88,17 @@ interface ReadSpan extends CallSpan {
 async function oneByOne(
   db: Queryable,
   range: TimeRange,
+  filter = '',
 ): Promise<{ rows: readonly Figures[]; firstMs: number } | undefined> {
+  const matching = matchSpans(filter, rangeValues(range));
   const spans = (await ask(
     db,
     `SELECT trace_id::text AS trace, span_id::text AS id, parent_span_id::text AS "parentId", span_kind AS kind, tool_name AS tool,
       coalesce(server_name, '') AS server, coalesce(client_name, '') AS client, method, operation, policy_decision AS decision,
       coalesce(gate_blocked, false) AS "isBlocked", ${SPAN_STATUS} AS status, ${MS}::float8 AS ms,
       (date_part('epoch', date_trunc('hour', start_time, 'UTC')) * 1000)::float8 AS "hourMs"
-    FROM mcp_traces WHERE ${IN_SPANS} LIMIT ${MAX_SIDES + 1}`,
-    rangeValues(range),
+    FROM mcp_traces WHERE ${IN_SPANS}${matching === undefined ? '' : ` AND ${matching.text}`} LIMIT ${MAX_SIDES + 1}`,
+    matching?.values ?? rangeValues(range),
   )) as unknown as readonly ReadSpan[];
   const turn = sliced();
   if (spans.length > MAX_SIDES) return undefined;

@@ -1,5 +1,7 @@
+import { invalidOption } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { ask } from './run-row.ts';
+import { matchSpans } from './runs.ts';
 
 /** A range of time; roll-ups are by the hour, so it is widened to whole hours. */
 export interface TimeRange {
@@ -43,12 +45,39 @@ const DAYS_BY_THE_HOUR = 3;
 
 export const IN_RANGE = `hour >= date_trunc('hour', $1::timestamptz) AND hour < $2::timestamptz`;
 
-/** What model calls cost, over time. @throws the database's errors. */
-export async function costs(db: Queryable, by: CostDimension, range: TimeRange): Promise<readonly CostRow[]> {
+/**
+ * What model calls cost, over time; with a filter, of the runs that it selects.
+ * @throws ObservatoryError `INVALID_OPTION` for a filter with the costs of tools; the database's errors.
+ */
+export async function costs(
+  db: Queryable,
+  by: CostDimension,
+  range: TimeRange,
+  filter = '',
+): Promise<readonly CostRow[]> {
   const unit = range.untilMs - range.sinceMs > DAYS_BY_THE_HOUR * 86_400_000 ? 'day' : 'hour';
-  const time = `(extract(epoch FROM date_trunc('${unit}', hour)) * 1000)::float8`;
-  const text = by === 'tool' ? costsByTool(time) : costsBy(COST_SOURCES[by], time);
-  return (await ask(db, text, rangeValues(range))) as unknown as readonly CostRow[];
+  const toTime = (hour: string) => `(extract(epoch FROM date_trunc('${unit}', ${hour})) * 1000)::float8`;
+  const matching = matchSpans(filter, rangeValues(range));
+  if (matching === undefined) {
+    const text = by === 'tool' ? costsByTool(toTime('hour')) : costsBy(COST_SOURCES[by], toTime('hour'));
+    return (await ask(db, text, rangeValues(range))) as unknown as readonly CostRow[];
+  }
+  if (by === 'tool') throw invalidOption('q', 'absent with the costs of tools', filter);
+  const text = costsOfRuns(COST_SOURCES[by].name, toTime('start_time'), matching.text);
+  return (await ask(db, text, matching.values)) as unknown as readonly CostRow[];
+}
+
+/** The same from the spans of some runs, as the roll-ups count them. */
+function costsOfRuns(name: string, time: string, matching: string): string {
+  const sum = (column: string, most: string) =>
+    `coalesce(sum(${column}) FILTER (WHERE ${column} BETWEEN 0 AND ${most}), 0)::float8`;
+  return `SELECT coalesce(${name}, '') AS name, ${time} AS "timeMs", count(*)::float8 AS calls,
+      ${sum('prompt_tokens', '1000000000')} AS "promptTokens", ${sum('cached_prompt_tokens', '1000000000')} AS "cachedTokens",
+      ${sum('completion_tokens', '1000000000')} AS "completionTokens", ${sum('cost_usd', '1e9')} AS "costUsd",
+      (count(*) FILTER (WHERE mcp_traces_is_unpriced(cost_source)))::float8 AS unpriced
+    FROM mcp_traces WHERE start_time >= date_trunc('hour', $1::timestamptz) AND start_time < $2::timestamptz
+      AND model IS NOT NULL AND tool_name IS NULL AND counted_on IS NULL AND ${matching}
+    GROUP BY 1, 2 ORDER BY 2, 1 LIMIT 5000`;
 }
 
 function costsBy({ table, name, calls, where }: (typeof COST_SOURCES)['model'], time: string): string {

@@ -9,8 +9,9 @@ import {
 import { useData } from './data.ts';
 import { FilterLine } from './filter-line.tsx';
 import { Empty, Time, Trouble } from './parts.tsx';
+import { RangeSelect } from './range.tsx';
 import { here, link, type Route, readRange, replaceRoute } from './route.ts';
-import { RangeSelect } from './runs.tsx';
+import { readSort, SortHead, sortRows } from './sort.tsx';
 import { SqlButton } from './sql.tsx';
 
 interface Side {
@@ -25,8 +26,8 @@ const MINUTE_MS = 60_000;
 /** A range of time and the one of the same length before it. */
 export function CompareRanges({ route }: { route: Route }) {
   const filter = route.query.get('q') ?? '';
-  const lengthMs = readRange(route);
-  const now = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
+  const { lastMs: lengthMs, untilMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS } = readRange(route);
+  const now = untilMs;
   const question = new URLSearchParams({
     q: filter,
     a_since: String(now - 2 * lengthMs),
@@ -44,14 +45,14 @@ export function CompareRanges({ route }: { route: Route }) {
         <SqlButton sources={[{ title: 'Both ranges', address }]} />
       </div>
       {error !== undefined && <Trouble error={error} retry={retry} />}
-      {data !== undefined && <Result a={data.a} b={data.b} />}
+      {data !== undefined && <Result a={data.a} b={data.b} route={route} />}
     </>
   );
 }
 
 type Show = (value: number) => string;
 
-function Result({ a, b }: { a: Side; b: Side }) {
+function Result({ a, b, route }: { a: Side; b: Side; route: Route }) {
   const rows: readonly (readonly [string, (figures: RunMetrics) => number | null, Show])[] = [
     ['Runs', ({ runs }) => runs, formatCount],
     ['Failed', ({ failed }) => failed, formatCount],
@@ -91,8 +92,8 @@ function Result({ a, b }: { a: Side; b: Side }) {
         </table>
       </section>
       <section>
-        <h2>Tools, whole hours, whatever the filter</h2>
-        <Tools a={a.tools} b={b.tools} />
+        <h2>Tools, whole hours</h2>
+        <Tools a={a.tools} b={b.tools} route={route} />
       </section>
     </div>
   );
@@ -100,12 +101,36 @@ function Result({ a, b }: { a: Side; b: Side }) {
 
 const MAX_TOOLS = 60;
 
-function Tools({ a, b }: { a: readonly ToolRow[]; b: readonly ToolRow[] }) {
+type Pair = readonly [before: ToolRow | undefined, after: ToolRow | undefined];
+
+const subtract = ([one, other]: Pair, of: (tool: ToolRow) => number | null) => {
+  const [before, after] = [one === undefined ? 0 : of(one), other === undefined ? 0 : of(other)];
+  return before === null || after === null ? null : after - before;
+};
+
+/** The columns, and what rows are sorted by under them. */
+const COLUMNS: readonly (readonly [string, (pair: Pair) => number | string | null])[] = [
+  ['Calls A', ([one]) => one?.calls ?? 0],
+  ['Calls B', ([, other]) => other?.calls ?? 0],
+  ['B − A', (pair) => Math.abs(subtract(pair, ({ calls }) => calls) ?? 0)],
+  ['Failed A', ([one]) => one?.errors ?? 0],
+  ['Failed B', ([, other]) => other?.errors ?? 0],
+  ['p95 A', ([one]) => one?.p95Ms ?? null],
+  ['p95 B', ([, other]) => other?.p95Ms ?? null],
+  ['Change', (pair) => (pair.includes(undefined) ? null : subtract(pair, ({ p95Ms }) => p95Ms))],
+];
+
+function Tools({ a, b, route }: { a: readonly ToolRow[]; b: readonly ToolRow[]; route: Route }) {
   const toKey = ({ server, tool }: ToolRow) => JSON.stringify([server, tool]);
   const before = new Map(a.map((tool) => [toKey(tool), tool]));
   const after = new Map(b.map((tool) => [toKey(tool), tool]));
-  const change = (key: string) => Math.abs((after.get(key)?.calls ?? 0) - (before.get(key)?.calls ?? 0));
-  const keys = [...new Set([...after.keys(), ...before.keys()])].sort((x, y) => change(y) - change(x));
+  const sort = readSort(route, 'B − A');
+  const of = COLUMNS.find(([name]) => name === sort.by)?.[1];
+  const keys = sortRows(
+    [...new Set([...after.keys(), ...before.keys()])],
+    sort,
+    of && ((key) => of([before.get(key), after.get(key)])),
+  );
   if (keys.length === 0) {
     return (
       <Empty title="No tool was called">
@@ -119,13 +144,9 @@ function Tools({ a, b }: { a: readonly ToolRow[]; b: readonly ToolRow[] }) {
         <thead>
           <tr>
             <th>Tool</th>
-            <th class="num">Calls A</th>
-            <th class="num">Calls B</th>
-            <th class="num">B − A</th>
-            <th class="num">Failed A</th>
-            <th class="num">Failed B</th>
-            <th class="num">p95 A</th>
-            <th class="num">p95 B</th>
+            {COLUMNS.map(([name]) => (
+              <SortHead key={name} route={route} sort={sort} by={name} isFirst={name === 'B − A'} />
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -146,6 +167,12 @@ function Tools({ a, b }: { a: readonly ToolRow[]; b: readonly ToolRow[] }) {
                 <td class="num">{other?.errors || ''}</td>
                 <td class="num">{ms(one?.p95Ms)}</td>
                 <td class="num">{ms(other?.p95Ms)}</td>
+                <td class="num">
+                  <Delta
+                    change={one && other && subtract([one, other], ({ p95Ms }) => p95Ms)}
+                    show={formatDuration}
+                  />
+                </td>
               </tr>
             );
           })}
@@ -165,12 +192,13 @@ function Figures({ a, b, show }: { a: number | null; b: number | null; show: Sho
       <td class="num">{a === null ? '–' : show(a)}</td>
       <td class="num">{b === null ? '–' : show(b)}</td>
       <td class="num">
-        {change === undefined
-          ? '–'
-          : change === 0
-            ? 'same'
-            : `${change > 0 ? '+' : '−'}${show(Math.abs(change))}`}
+        <Delta change={change} show={show} />
       </td>
     </>
   );
+}
+
+function Delta({ change, show }: { change: number | null | undefined; show: Show }) {
+  if (change == null) return <>–</>;
+  return <>{change === 0 ? 'same' : `${change > 0 ? '+' : '−'}${show(Math.abs(change))}`}</>;
 }

@@ -11,6 +11,7 @@ import {
 import { Findings, Marked, readFindings } from './answer.tsx';
 import { findSort, folded, withoutServers } from './calls.ts';
 import { isRequestFor, OpenRequests, WaitRow } from './held.tsx';
+import { Folded } from './model-call.tsx';
 import { CopyButton, Count, Duration, Icon, type IconName } from './parts.tsx';
 import { brief, varying } from './payload.tsx';
 
@@ -101,7 +102,9 @@ export function ConversationTab({ spans, said, chosen, open, at, toggle, ...gate
             <Icon name="agent" class="dim" />
             Prompt
           </div>
-          <p class="say">{first}</p>
+          <Folded chars={first.length}>
+            <p class="say">{first}</p>
+          </Folded>
         </div>
       )}
       {stretches(groups, chosen).map((stretch) => {
@@ -217,12 +220,14 @@ function ModelCall({ span, spans, said, isLast, at }: ModelCallProps) {
         </a>
       </div>
       {said?.answer !== undefined && (
-        <p class="say">
-          <Marked text={said.answer} findings={findings} />
-          {said.cut?.answer !== undefined && (
-            <span class="sub"> … {formatCount(said.cut.answer)} characters in all</span>
-          )}
-        </p>
+        <Folded chars={findings.length > 0 ? 0 : said.answer.length}>
+          <p class="say">
+            <Marked text={said.answer} findings={findings} />
+            {said.cut?.answer !== undefined && (
+              <span class="sub"> … {formatCount(said.cut.answer)} characters in all</span>
+            )}
+          </p>
+        </Folded>
       )}
       <Findings findings={findings} spans={spans} at={at} />
       {span.message !== null && !isOk && <p class="say neg">{span.message}</p>}

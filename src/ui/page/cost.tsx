@@ -1,9 +1,11 @@
 import { type CostRow, filterValue, formatCount } from '../../runs/index.ts';
 import { Chart, MAX_SERIES, type Total } from './cost-chart.tsx';
 import { useData } from './data.ts';
+import { FilterLine } from './filter-line.tsx';
 import { Count, Empty, Trouble, Usd } from './parts.tsx';
-import { here, type Route, readRange, readRows } from './route.ts';
-import { RangeSelect } from './runs.tsx';
+import { RangeSelect } from './range.tsx';
+import { askHours, here, type Route, readRange, readRows, replaceRoute } from './route.ts';
+import { readSort, SortHead, sortRows } from './sort.tsx';
 import { SqlButton } from './sql.tsx';
 
 const DIMENSIONS = [
@@ -38,9 +40,13 @@ function StoreLine() {
 
 /** Cost: where the money goes. */
 export function Cost({ route }: { route: Route }) {
-  const asked = DIMENSIONS.find(([name]) => name === route.query.get('by')) ?? DIMENSIONS[0];
-  const since = Math.floor((Date.now() - readRange(route)) / 3_600_000) * 3_600_000;
-  const address = `/api/cost?by=${asked[0]}&since=${since}`;
+  const filter = route.query.get('q') ?? '';
+  // What definitions of tools cost is known for all runs together.
+  const dimensions = DIMENSIONS.filter(([name]) => filter === '' || name !== 'tool');
+  const asked = dimensions.find(([name]) => name === route.query.get('by')) ?? DIMENSIONS[0];
+  const question = new URLSearchParams({ by: asked[0], q: filter, ...askHours(readRange(route)) });
+  const address = `/api/cost?${question}`;
+  const sort = readSort(route, 'cost');
   const { data, error, asOfMs, retry } = useData<{ by: string; rows: readonly CostRow[] }>(address);
   // Until the new rows are there, the old ones stand under what they are by.
   const by = DIMENSIONS.find(([name]) => name === data?.by) ?? asked;
@@ -51,13 +57,10 @@ export function Cost({ route }: { route: Route }) {
     <>
       <h1 class="vh">Cost</h1>
       <div class="bar">
-        <p class="explain sm">
-          {data !== undefined && <Sentence totals={totals} counted={counted} by={by[0]} route={route} />}
-        </p>
-        <span class="push" />
+        <FilterLine value={filter} seen={{}} onChange={(q) => replaceRoute(here(route, { q }))} />
         <fieldset class="seg">
           <legend class="vh">Group by</legend>
-          {DIMENSIONS.map(([name, label]) => (
+          {dimensions.map(([name, label]) => (
             <button
               key={name}
               type="button"
@@ -71,8 +74,12 @@ export function Cost({ route }: { route: Route }) {
           ))}
         </fieldset>
         <RangeSelect route={route} />
-        <SqlButton sources={[{ title: 'Costs, from the hourly roll-up', address }]} />
+        <SqlButton sources={[{ title: 'Costs', address }]} />
       </div>
+      <p class="explain sm">
+        {data !== undefined && <Sentence totals={totals} counted={counted} by={by[0]} route={route} />}
+        {filter !== '' && <span class="sub"> Of the runs that match.</span>}
+      </p>
       <StoreLine />
       {data === undefined && error === undefined && <p class="foot">Loading</p>}
       {error !== undefined && <Trouble error={error} retry={retry} asOfMs={data && asOfMs} />}
@@ -88,24 +95,27 @@ export function Cost({ route }: { route: Route }) {
             <table class="tbl cost">
               <thead>
                 <tr>
-                  <th>{by[1]}</th>
-                  <th class="num">Calls</th>
-                  <th class="num">Tokens in</th>
-                  <th class="num hm">Cached</th>
-                  <th class="num hm">Tokens out</th>
-                  <th class="num hm">Per call</th>
-                  <th class="num hm">Share</th>
-                  <th class="num">Cost</th>
+                  {COLUMNS.map(({ name, label, look }) => (
+                    <SortHead
+                      key={name}
+                      route={route}
+                      sort={sort}
+                      by={name}
+                      label={label || by[1]}
+                      class={look}
+                      isFirst={name === 'cost'}
+                    />
+                  ))}
                 </tr>
               </thead>
               <tbody>
-                {totals.map((total, i) => (
+                {sortRows(totals, sort, COLUMNS.find(({ name }) => name === sort.by)?.of).map((total) => (
                   <Line
                     key={total.name}
                     total={total}
                     field={by[0]}
                     route={route}
-                    series={pickSeries(total, i)}
+                    series={pickSeries(total, totals.indexOf(total))}
                     sum={addCosts(totals)}
                   />
                 ))}
@@ -143,6 +153,31 @@ export function Cost({ route }: { route: Route }) {
     </>
   );
 }
+
+const perCall = ({ costUsd, calls, unpriced }: Total) =>
+  calls === unpriced ? null : costUsd / (calls - unpriced);
+
+/** The columns, and what rows are sorted by under them. */
+const COLUMNS: readonly {
+  readonly name: string;
+  readonly label: string;
+  readonly look: string;
+  readonly of: (total: Total) => number | string | null;
+}[] = [
+  { name: 'name', label: '', look: '', of: ({ name }) => name },
+  { name: 'calls', label: 'Calls', look: 'num', of: ({ calls }) => calls },
+  { name: 'in', label: 'Tokens in', look: 'num', of: ({ promptTokens }) => promptTokens },
+  {
+    name: 'cached',
+    label: 'Cached',
+    look: 'num hm',
+    of: ({ cachedTokens, promptTokens }) => (promptTokens === 0 ? null : cachedTokens / promptTokens),
+  },
+  { name: 'out', label: 'Tokens out', look: 'num hm', of: ({ completionTokens }) => completionTokens },
+  { name: 'each', label: 'Per call', look: 'num hm', of: perCall },
+  { name: 'share', label: 'Share', look: 'num hm', of: ({ costUsd }) => costUsd },
+  { name: 'cost', label: 'Cost', look: 'num', of: (total) => (isUnpriced(total) ? null : total.costUsd) },
+];
 
 const addCosts = (totals: readonly Total[]) => totals.reduce((sum, { costUsd }) => sum + costUsd, 0);
 const isUnpriced = ({ costUsd, unpriced }: Total) => costUsd === 0 && unpriced > 0;

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { link } from './route.ts';
+import { goBack, link } from './route.ts';
 
 /** A view with the letter that leads to it after `g`. */
 export interface ViewKey {
@@ -59,7 +59,8 @@ function onViewKey(event: KeyboardEvent): boolean {
     const query = new URLSearchParams(search);
     const isClosing = query.has('span');
     query.delete('span');
-    location.hash = isClosing ? link(`run/${id}/${tab}`, Object.fromEntries(query)) : link('runs');
+    if (isClosing) location.hash = link(`run/${id}/${tab}`, Object.fromEntries(query));
+    else goBack();
     return true;
   }
   const other = RUN_TABS[event.key];

@@ -9,7 +9,7 @@ import { useKeys } from './keys.ts';
 import { type PageConnection, setPaused, startLive, useConnection } from './live.ts';
 import { Palette } from './palette.tsx';
 import { Icon, type IconName, Time } from './parts.tsx';
-import { link, type Route, useRoute } from './route.ts';
+import { keepScroll, link, type Route, useRoute } from './route.ts';
 import { Run } from './run.tsx';
 import { Runs } from './runs.tsx';
 import { Locked, openSession, useLocked } from './session.tsx';
@@ -187,6 +187,7 @@ function isMac(): boolean {
 
 void openSession().then(() => {
   startLive();
+  keepScroll();
   const root = document.getElementById('app');
   if (root !== null) render(<App />, root);
 });

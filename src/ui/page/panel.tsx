@@ -14,8 +14,9 @@ import { Name } from './conversation.tsx';
 import { keepFile, useData } from './data.ts';
 import { Decided } from './held.tsx';
 import { toRpcMessages } from './messages.ts';
+import { ModelCallTexts } from './model-call.tsx';
 import { Count, Duration, Icon, Tag, Usd } from './parts.tsx';
-import { Payload } from './payload.tsx';
+import { openEnvelope, Payload } from './payload.tsx';
 import { link } from './route.ts';
 
 interface PanelProps {
@@ -68,6 +69,7 @@ export function Panel({ run, span, spans, said: stored, approval, reasons, isRaw
       ) : (
         <Texts runId={run.id} said={said} isFailed={status === 'failed'} />
       )}
+      {sort === 'model' && said !== undefined && <ModelCallTexts runId={run.id} spanId={span.id} />}
       <h3>In words</h3>
       <dl>
         <Fact name="Took" column="start_time, end_time">
@@ -200,8 +202,9 @@ function Texts({ runId, said, isFailed }: TextsProps) {
   if (said === undefined) return null;
   const isWhole = whole === said.spanId && data?.spanId === said.spanId;
   const text = (name: 'arguments' | 'result') => {
-    const shown = (isWhole ? data : said)[name];
-    if (shown === undefined) return null;
+    const stored = (isWhole ? data : said)[name];
+    if (stored === undefined) return null;
+    const shown = openEnvelope(stored);
     return (
       <Text
         title={name === 'result' ? 'Result' : 'Arguments'}

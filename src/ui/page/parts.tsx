@@ -86,8 +86,11 @@ export function roughly(ms: number): string {
   return seconds < 129_600 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;
 }
 
-/** A time in the zone of the reader, UTC on hover. */
-export function Time({ ms }: { ms: number }) {
+/** Clocks that differ by more are said to. */
+const MAX_AHEAD_MS = 60_000;
+
+/** A time in the zone of the reader, UTC on hover; of what is past and seems not to be, how far it is ahead. */
+export function Time({ ms, isPast = false }: { ms: number; isPast?: boolean }) {
   const date = new Date(ms);
   const clock = date.toLocaleTimeString('en-GB');
   const isToday = date.toDateString() === new Date().toDateString();
@@ -95,10 +98,20 @@ export function Time({ ms }: { ms: number }) {
   const day = isThisWeek
     ? date.toLocaleDateString('en-GB', { weekday: 'short' })
     : date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' });
+  const aheadMs = isPast ? ms - Date.now() : 0;
   const utc = `${date.toISOString().replace('T', ' ').slice(0, 23)} UTC`;
   return (
-    <time dateTime={date.toISOString()} title={utc}>
-      {isToday ? clock : `${day} ${clock.slice(0, 5)}`}
+    <time
+      dateTime={date.toISOString()}
+      title={aheadMs > MAX_AHEAD_MS ? `${utc}: the clock of the sender is ahead` : utc}
+    >
+      {aheadMs > MAX_AHEAD_MS ? (
+        <span class="unp">in {roughly(aheadMs)}</span>
+      ) : isToday ? (
+        clock
+      ) : (
+        `${day} ${clock.slice(0, 5)}`
+      )}
     </time>
   );
 }

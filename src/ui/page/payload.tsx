@@ -40,9 +40,9 @@ const MAX_BRIEF_CHARS = 200;
 /** A payload in one line: `account: DE89, page: 2` for an object, the text itself otherwise. */
 export function brief(text: string | undefined): string {
   if (text === undefined) return '';
+  const inner = openEnvelope(text);
+  if (inner !== text) return brief(inner);
   const value = parsed(text);
-  const words = toolWords(value);
-  if (words !== undefined) return brief(words);
   const line =
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.entries(value)
@@ -53,14 +53,15 @@ export function brief(text: string | undefined): string {
   return line.length > MAX_BRIEF_CHARS ? `${line.slice(0, MAX_BRIEF_CHARS)}…` : line;
 }
 
-/** What a result of an MCP tool says, where it holds text alone. */
-function toolWords(value: unknown): string | undefined {
-  if (!isObject(value) || !Array.isArray(value.content) || value.structuredContent !== undefined)
-    return undefined;
+/** What a result of an MCP tool says, out of its envelope: the structured content, else its texts; any other text as it is. */
+export function openEnvelope(text: string): string {
+  const value = parsed(text);
+  if (!isObject(value) || !Array.isArray(value.content)) return text;
+  if (isObject(value.structuredContent)) return JSON.stringify(value.structuredContent);
   const texts = value.content.map((part: unknown) =>
     isObject(part) && part.type === 'text' ? part.text : undefined,
   );
-  return texts.length > 0 && texts.every((one) => typeof one === 'string') ? texts.join(' ') : undefined;
+  return texts.length > 0 && texts.every((one) => typeof one === 'string') ? texts.join('\n') : text;
 }
 
 /** What differs between the arguments of calls: `page 1 to 14`; empty where nothing is known or all are equal. */

@@ -29,7 +29,7 @@ export function Row({ run, parts, isSelected, hasModel = false }: RowProps) {
         </span>
       </td>
       <td class="c-t">
-        <Time ms={run.startMs} />
+        <Time ms={run.startMs} isPast />
       </td>
       <td class="c-n">
         <a href={address}>{run.name}</a>

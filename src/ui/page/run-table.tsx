@@ -12,10 +12,14 @@ import { isTyping } from './keys.ts';
 import { Empty, Usd } from './parts.tsx';
 import { here, link, type Route } from './route.ts';
 import { Row } from './run-row.tsx';
+import { readSort, SortHead } from './sort.tsx';
 import { Start } from './start.tsx';
 
 /** Runs with what they did over their time. */
 export type Listed = RunList & { readonly shapes: Readonly<Record<string, readonly ShapePart[]>> };
+
+/** More are not asked for at once. */
+const MAX_ROWS = 500;
 
 interface RunTableProps {
   readonly list: Listed;
@@ -34,7 +38,7 @@ export function RunTable({ list, route, hasFilter, total, onMore }: RunTableProp
     <>
       <div class="scroll">
         <table class="tbl runs">
-          <Heads second="Client, user" />
+          <Heads second="Client, user" route={route} />
           <tbody>
             {runs.map((run, i) => (
               <Row key={run.id} run={run} parts={shapes[run.id] ?? []} isSelected={i === selected} />
@@ -46,7 +50,7 @@ export function RunTable({ list, route, hasFilter, total, onMore }: RunTableProp
         {runs.length}
         {total !== undefined && total > runs.length ? ` of ${formatCount(total)}` : ''}{' '}
         {runs.length === 1 ? 'run' : 'runs'}.{' '}
-        {next !== null && (
+        {(next !== null || (total !== undefined && total > runs.length && runs.length < MAX_ROWS)) && (
           <button type="button" class="lnk" onClick={onMore}>
             Show more
           </button>
@@ -191,21 +195,39 @@ function NoMatch({ route }: { route: Route }) {
   );
 }
 
-function Heads({ second }: { second: string }) {
+const SORTED = [
+  ['calls', 'Calls', 'num c-k'],
+  ['failed', 'Failed', 'num c-f'],
+  ['duration', 'Duration', 'num c-d'],
+  ['cost', 'Cost', 'num c-m'],
+] as const;
+
+/** The heads; with a route, those that the rows can be sorted by are buttons. */
+function Heads({ second, route }: { second: string; route?: Route }) {
+  const sort = route && readSort(route, 'started');
   return (
     <thead>
       <tr>
         <th class="c-s">
           <span class="vh">Status</span>
         </th>
-        <th class="c-t">Started</th>
+        {route === undefined || sort === undefined ? (
+          <th class="c-t">Started</th>
+        ) : (
+          <SortHead route={route} sort={sort} by="started" label="Started" class="c-t" isFirst />
+        )}
         <th>Run</th>
         <th class="c-c">{second}</th>
         <th class="c-h">Shape</th>
-        <th class="num c-k">Calls</th>
-        <th class="num c-f">Failed</th>
-        <th class="num c-d">Duration</th>
-        <th class="num c-m">Cost</th>
+        {SORTED.map(([by, label, look]) =>
+          route === undefined || sort === undefined ? (
+            <th key={by} class={look}>
+              {label}
+            </th>
+          ) : (
+            <SortHead key={by} route={route} sort={sort} by={by} label={label} class={look} />
+          ),
+        )}
         <th class="c-o">What stands out</th>
       </tr>
     </thead>

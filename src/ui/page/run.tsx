@@ -1,4 +1,4 @@
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import {
   formatDuration,
   type RunRow,
@@ -16,7 +16,7 @@ import { KeepGolden } from './keep-golden.tsx';
 import { Panel } from './panel.tsx';
 import { CopyButton, Empty, Tag, Time, Trouble } from './parts.tsx';
 import { Raw } from './raw.tsx';
-import { here, link, type Route, replaceRoute } from './route.ts';
+import { goBack, here, link, listAddress, type Route, replaceRoute } from './route.ts';
 import { SqlButton } from './sql.tsx';
 import { TaxBar } from './tax-bar.tsx';
 import { longWait, Waterfall } from './waterfall.tsx';
@@ -49,6 +49,14 @@ export function Run({ route }: { route: Route }) {
   const address = `/api/runs/${encodeURIComponent(id)}`;
   const { data, error, asOfMs, retry } = useData<RunAnswer>(`${address}?fresh`);
   const spans = useMemo(() => (data?.spans ?? []).map(withNulls), [data]);
+  const asked = route.query.get('span');
+  const chosen = spans.find((span) => span.id === asked) ?? standsOut(data?.explanation ?? [], spans);
+  const trouble = chosen !== undefined && chosen.status !== 'ok' ? chosen.id : undefined;
+  // A long run opens at what went wrong.
+  useEffect(() => {
+    const line = trouble && document.querySelector(`#tabpanel [data-span="${CSS.escape(trouble)}"]`);
+    if (asked === null && line) line.scrollIntoView({ block: 'nearest' });
+  }, [data === undefined, tab]);
   if (error !== undefined && data === undefined) {
     if (error.status !== 404) return <Trouble error={error} retry={retry} />;
     return (
@@ -62,8 +70,6 @@ export function Run({ route }: { route: Route }) {
   }
   if (data === undefined) return <p class="foot">Loading</p>;
   const { run, said, explanation, approvals, reasons } = data;
-  const asked = route.query.get('span');
-  const chosen = spans.find((span) => span.id === asked) ?? standsOut(explanation, spans);
   const open = new Set((route.query.get('open') ?? '').split(',').filter(Boolean));
   const isFolded = route.query.get('fold') === 'wait';
   const at = (span: string) => here({ ...route, args: [run.id, tab] }, { span });
@@ -139,7 +145,15 @@ function Head({ run, spans, explanation, address, at }: HeadProps) {
   return (
     <div class="runhead">
       <div class="crumb">
-        <a href={link('runs')}>Runs</a>
+        <a
+          href={listAddress()}
+          onClick={(event) => {
+            event.preventDefault();
+            goBack();
+          }}
+        >
+          Runs
+        </a>
         <span class="dim">/</span>
         <h1>{run.name}</h1>
         <Tag status={run.status} />

@@ -2,7 +2,8 @@ import type { RunMetrics, RunRow, SeenNames } from '../../runs/index.ts';
 import { useAnswers } from './data.ts';
 import { FilterLine } from './filter-line.tsx';
 import { Trouble } from './parts.tsx';
-import { here, RANGE_NAMES, type Route, readRange, replaceRoute } from './route.ts';
+import { RangeSelect } from './range.tsx';
+import { askRange, here, type Route, readRange, replaceRoute } from './route.ts';
 import { type Listed, type ListedSessions, RunTable, SessionTable } from './run-table.tsx';
 import { SqlButton } from './sql.tsx';
 import { Strip } from './strip.tsx';
@@ -12,11 +13,12 @@ const PAGE = 50;
 /** Runs: what happened, and where to look. */
 export function Runs({ route }: { route: Route }) {
   const filter = route.query.get('q') ?? '';
-  const rangeMs = readRange(route);
+  const range = readRange(route);
+  const sort = route.query.get('sort') ?? '';
   const limit = Math.min(500, Math.max(PAGE, Number(route.query.get('limit') ?? PAGE) || PAGE));
   const bySession = route.query.get('by') === 'session';
-  const question = new URLSearchParams({ q: filter, last: String(rangeMs) });
-  const runsAddress = `/api/runs?${question}&limit=${limit}`;
+  const question = new URLSearchParams({ q: filter, ...askRange(range) });
+  const runsAddress = `/api/runs?${question}&limit=${limit}${sort === '' ? '' : `&sort=${encodeURIComponent(sort)}`}`;
   const sessionsAddress = `/api/sessions?${question}`;
   const metricsAddress = `/api/metrics?${question}`;
   // Rows and the figures above them are of one moment.
@@ -80,26 +82,8 @@ export function Runs({ route }: { route: Route }) {
   );
 }
 
-export function RangeSelect({ route }: { route: Route }) {
-  return (
-    <label class="sel">
-      <span class="vh">Time range</span>
-      <select
-        value={route.query.get('range') ?? '24h'}
-        onChange={(event) => replaceRoute(here(route, { range: event.currentTarget.value }))}
-      >
-        {RANGE_NAMES.map(([value, name]) => (
-          <option key={value} value={value}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
 /** Names in the rows, for completion. */
-function seenIn(runs: readonly RunRow[]): SeenNames {
+export function seenIn(runs: readonly RunRow[]): SeenNames {
   const seen: Record<string, Map<string, number>> = {};
   const add = (field: string, names: readonly (string | null)[]) => {
     seen[field] ??= new Map();

@@ -1,6 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useData } from './data.ts';
-import { CopyButton, Icon, Trouble } from './parts.tsx';
+import { keepFile, useData } from './data.ts';
+import { type ApiError, CopyButton, Icon, Trouble } from './parts.tsx';
+import { fixedAddress, readRoute } from './route.ts';
+import { loadAnswer } from './session.tsx';
 
 /** An address of the server and what its figures are. */
 export interface SqlSource {
@@ -16,10 +18,115 @@ export function SqlButton({ sources }: { sources: readonly SqlSource[] }) {
       <button type="button" class="btn sqlb" title="SQL behind these figures" onClick={() => setOpen(true)}>
         SQL
       </button>
+      <ShareMenu sources={sources} />
       {isOpen && <SqlDialog sources={sources} close={() => setOpen(false)} />}
     </>
   );
 }
+
+type Rows = readonly Readonly<Record<string, unknown>>[];
+
+/** A link that shows the same tomorrow, and the rows of a view as files. */
+function ShareMenu({ sources }: { sources: readonly SqlSource[] }) {
+  const [note, setNote] = useState('');
+  const menu = useRef<HTMLDetailsElement>(null);
+  const copy = async () => {
+    await navigator.clipboard?.writeText(fixedAddress(readRoute())).catch(() => undefined);
+    setNote('Copied');
+  };
+  const save = async ({ title, address }: SqlSource, kind: 'csv' | 'json') => {
+    setNote('Loading');
+    try {
+      const answer = await loadAll(address);
+      const text = kind === 'json' ? JSON.stringify(answer, null, 2) : toCsv(findRows(answer));
+      keepFile(
+        new Blob([text], { type: kind === 'json' ? 'application/json' : 'text/csv' }),
+        `${toFileName(title)}.${kind}`,
+      );
+      setNote('');
+    } catch (error) {
+      setNote((error as ApiError).message);
+    }
+  };
+  return (
+    <details
+      ref={menu}
+      class="menu"
+      onToggle={() => setNote('')}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || menu.current?.open !== true) return;
+        event.stopPropagation();
+        menu.current.open = false;
+      }}
+    >
+      <summary class="btn">Share</summary>
+      <div class="items">
+        <button type="button" class="lnk" onClick={() => void copy()}>
+          Copy a link that stays
+        </button>
+        {sources.map((source) => (
+          <p key={source.address}>
+            <span class="sub">{source.title}</span>
+            {(['csv', 'json'] as const).map((kind) => (
+              <button key={kind} type="button" class="lnk" onClick={() => void save(source, kind)}>
+                {kind.toUpperCase()}
+              </button>
+            ))}
+          </p>
+        ))}
+        <p class="sub" role="status">
+          {note}
+        </p>
+      </div>
+    </details>
+  );
+}
+
+/** Rows of a file, at most. */
+const MAX_ROWS = 10_000;
+
+/** The whole answer; of a list in pages all of them. */
+async function loadAll(address: string): Promise<Readonly<Record<string, unknown>>> {
+  const [path = '', search = ''] = address.split('?', 2);
+  const query = new URLSearchParams(search);
+  if (query.has('limit')) query.set('limit', '500');
+  const load = async () => (await loadAnswer(`${path}?${query}`)).body as Record<string, unknown>;
+  const answer = await load();
+  const runs = answer.runs;
+  if (!Array.isArray(runs)) return answer;
+  for (let { next } = answer; typeof next === 'string' && runs.length < MAX_ROWS; ) {
+    query.set('after', next);
+    const more = await load();
+    runs.push(...(more.runs as unknown[]));
+    next = more.next;
+  }
+  return { runs, isWhole: runs.length < MAX_ROWS };
+}
+
+/** The longest list of objects of an answer; else the answer is the only row. */
+function findRows(answer: Readonly<Record<string, unknown>>): Rows {
+  const lists = Object.values(answer).filter(
+    (value): value is Rows => Array.isArray(value) && typeof value[0] === 'object',
+  );
+  return lists.sort((a, b) => b.length - a.length)[0] ?? [answer];
+}
+
+function toCsv(rows: Rows): string {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const lines = rows.map((row) => names.map((name) => toCell(name, row[name])).join(','));
+  return [names.join(','), ...lines, ''].join('\r\n');
+}
+
+/** Times in ISO 8601. A text that a spreadsheet would compute stays a text. */
+function toCell(name: string, value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'number')
+    return name.endsWith('Ms') && value > 1e11 ? new Date(value).toISOString() : String(value);
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return `"${(/^[=+\-@\t\r]/u.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+}
+
+const toFileName = (title: string) => title.toLowerCase().replace(/[^a-z]+/gu, '-');
 
 function SqlDialog({ sources, close }: { sources: readonly SqlSource[]; close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { formatCount, formatDuration, type RunMetrics } from '../../runs/index.ts';
 import { Count, Duration, Usd } from './parts.tsx';
-import { here, link, type Route } from './route.ts';
+import { here, link, type Route, readRange, readTimes, replaceRoute } from './route.ts';
 
 type RunBucket = RunMetrics['buckets'][number];
 
@@ -24,9 +24,16 @@ export function Strip({ metrics, route }: { metrics: RunMetrics; route: Route })
     here(route, { q: `${route.query.get('q') ?? ''} ${term}`.trim(), limit: '' });
   const share = runs === 0 ? '' : `${((100 * failed) / runs).toFixed(1)} %`;
   const of = (read: (bucket: RunBucket) => number) => buckets.map(read);
+  const { lastMs, untilMs = Date.now() } = readRange(route);
+  const toTime = (part: number) => Math.round(untilMs - lastMs + (part * lastMs) / buckets.length);
+  const parts: BarParts = {
+    name: (i) => `${formatPart(toTime(i))} to ${formatPart(toTime(i + 1))}`,
+    zoom: (i) => replaceRoute(here(route, { since: toTime(i), until: toTime(i + 1), range: '' })),
+  };
   return (
     <section class="strip" aria-label="Figures of the runs shown">
       <Metric
+        parts={parts}
         label="Runs"
         value={<Count of={runs} />}
         note="in this range"
@@ -34,6 +41,7 @@ export function Strip({ metrics, route }: { metrics: RunMetrics; route: Route })
         show={formatCount}
       />
       <Metric
+        parts={parts}
         label="Failed"
         href={filtered('status:failed')}
         value={<Count of={failed} />}
@@ -43,6 +51,7 @@ export function Strip({ metrics, route }: { metrics: RunMetrics; route: Route })
         show={formatCount}
       />
       <Metric
+        parts={parts}
         label="Answers contradicted"
         href={filtered('finding:contradicted')}
         value={<Count of={contradicted} />}
@@ -52,6 +61,7 @@ export function Strip({ metrics, route }: { metrics: RunMetrics; route: Route })
         show={formatCount}
       />
       <Metric
+        parts={parts}
         label="Duration p95"
         value={durationP95Ms === null ? '–' : <Duration ms={durationP95Ms} />}
         note={durationP50Ms === null ? '' : `p50 ${formatDuration(durationP50Ms)}`}
@@ -59,8 +69,9 @@ export function Strip({ metrics, route }: { metrics: RunMetrics; route: Route })
         show={formatDuration}
       />
       <Metric
+        parts={parts}
         label="Cost"
-        href={link('cost', { range: route.query.get('range') })}
+        href={link('cost', { q: route.query.get('q'), ...readTimes(route.query) })}
         value={<Usd of={costUsd} />}
         note={
           unpriced > 0
@@ -71,6 +82,7 @@ export function Strip({ metrics, route }: { metrics: RunMetrics; route: Route })
         show={(usd) => `$${usd.toFixed(4)}`}
       />
       <Metric
+        parts={parts}
         label="Held for approval"
         href={filtered('status:held')}
         value={<Count of={held} />}
@@ -83,7 +95,18 @@ export function Strip({ metrics, route }: { metrics: RunMetrics; route: Route })
   );
 }
 
+const formatPart = (ms: number) =>
+  new Date(ms).toLocaleString('en-GB', { weekday: 'short', hour: '2-digit', minute: '2-digit' });
+
+/** What a bar stands for. */
+interface BarParts {
+  readonly name: (bar: number) => string;
+  /** Narrows the range to it. */
+  readonly zoom: (bar: number) => void;
+}
+
 interface MetricProps {
+  readonly parts: BarParts;
   readonly label: string;
   readonly value: ComponentChildren;
   readonly note: string;
@@ -93,7 +116,7 @@ interface MetricProps {
   readonly show: (value: number) => string;
 }
 
-function Metric({ label, value, note, bars, tone, href, show }: MetricProps) {
+function Metric({ parts, label, value, note, bars, tone, href, show }: MetricProps) {
   const [at, setAt] = useState<number | undefined>(undefined);
   const most = Math.max(...bars, 0.000001);
   const width = 100 / bars.length;
@@ -109,10 +132,9 @@ function Metric({ label, value, note, bars, tone, href, show }: MetricProps) {
       )}
       <div class="mv">{value}</div>
       <div class="md">
-        {pointed === undefined
-          ? note || '\u00a0'
-          : `${show(pointed)} in part ${(at ?? 0) + 1} of ${bars.length}`}
+        {pointed === undefined || at === undefined ? note || '\u00a0' : `${show(pointed)}, ${parts.name(at)}`}
       </div>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: by keys a range is chosen in the bar above */}
       <svg
         class="spark"
         viewBox="0 0 100 26"
@@ -126,6 +148,7 @@ function Metric({ label, value, note, bars, tone, href, show }: MetricProps) {
           );
         }}
         onMouseLeave={() => setAt(undefined)}
+        onClick={() => at !== undefined && parts.zoom(at)}
       >
         {bars.map((bar, i) => {
           const height = (26 * bar) / most;

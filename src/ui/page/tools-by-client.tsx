@@ -1,6 +1,7 @@
 import { filterValue, type ToolRow } from '../../runs/index.ts';
 import { Count } from './parts.tsx';
 import { type Route, readRows } from './route.ts';
+import { readSort, SortHead, sortRows } from './sort.tsx';
 
 /** Calls by client and server. */
 export function ToolsByClient({ tools, route }: { tools: readonly ToolRow[]; route: Route }) {
@@ -21,21 +22,29 @@ export function ToolsByClient({ tools, route }: { tools: readonly ToolRow[]; rou
     }
   }
   const sum = (row: ReadonlyMap<string, number>) => [...row.values()].reduce((a, b) => a + b, 0);
+  const sort = readSort(route, 'Calls');
+  const of = ([client, row]: [string, ReadonlyMap<string, number>]) =>
+    sort.by === 'Client' ? client : sort.by === 'Calls' ? sum(row) : (row.get(sort.by.slice(1)) ?? 0);
   return (
     <table class="tbl mtx">
       <thead>
         <tr>
-          <th>Client</th>
+          <SortHead route={route} sort={sort} by="Client" class="" />
           {servers.map((server) => (
-            <th key={server} class="num mono">
-              {server === '' ? 'not known' : server}
-            </th>
+            <SortHead
+              key={server}
+              route={route}
+              sort={sort}
+              by={`@${server}`}
+              label={server === '' ? 'not known' : server}
+              class="num mono"
+            />
           ))}
-          <th class="num">Calls</th>
+          <SortHead route={route} sort={sort} by="Calls" isFirst />
         </tr>
       </thead>
       <tbody>
-        {[...calls].map(([client, row]) => (
+        {sortRows([...calls], sort, of).map(([client, row]) => (
           <tr key={client}>
             <td>
               {client === '' ? (

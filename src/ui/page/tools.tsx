@@ -8,20 +8,22 @@ import {
 } from '../../runs/index.ts';
 import { ChangedTools } from './changed.tsx';
 import { useData } from './data.ts';
+import { FilterLine } from './filter-line.tsx';
 import { Count, Duration, Empty, Trouble, Usd } from './parts.tsx';
-import { here, type Route, readRange, readRows, replaceRoute } from './route.ts';
-import { RangeSelect } from './runs.tsx';
+import { RangeSelect } from './range.tsx';
+import { askHours, here, type Route, readRange, readRows, replaceRoute } from './route.ts';
+import { readSort, SortHead, sortRows } from './sort.tsx';
 import { SqlButton } from './sql.tsx';
 import { ToolsByClient } from './tools-by-client.tsx';
+import { percent, ToolsSentence } from './tools-sentence.tsx';
 
 /** Share of failed calls from which a rate is marked. */
 const HIGH_RATE = 0.05;
-/** Fewer calls say nothing of a tool. */
-const MIN_CALLS = 10;
 
 /** Tools: which is slow, failing or unused. */
 export function Tools({ route }: { route: Route }) {
-  const address = `/api/tools?since=${hourly(Date.now() - readRange(route))}`;
+  const filter = route.query.get('q') ?? '';
+  const address = `/api/tools?${new URLSearchParams({ q: filter, ...askHours(readRange(route)) })}`;
   const { data, error, asOfMs, retry } = useData<{
     tools: readonly ToolRow[];
     tax: TaxReport;
@@ -33,10 +35,14 @@ export function Tools({ route }: { route: Route }) {
     <>
       <h1 class="vh">Tools</h1>
       <div class="bar">
-        <p class="explain sm">
-          {data !== undefined && <Sentence tools={tools} tax={data.tax} route={route} />}
-        </p>
-        <span class="push" />
+        <FilterLine
+          value={filter}
+          seen={{
+            tool: countNames(tools.map(({ tool }) => tool)),
+            server: countNames(tools.map(({ server }) => server)),
+          }}
+          onChange={(q) => replaceRoute(here(route, { q }))}
+        />
         <fieldset class="seg">
           <legend class="vh">Group by</legend>
           {(['server', 'client'] as const).map((name) => (
@@ -55,10 +61,16 @@ export function Tools({ route }: { route: Route }) {
         <RangeSelect route={route} />
         <SqlButton sources={[{ title: 'Tools', address }]} />
       </div>
+      <p class="explain sm">
+        {data !== undefined && <ToolsSentence tools={tools} tax={data.tax} route={route} />}
+        {filter !== '' && <span class="sub"> Of the runs that match.</span>}
+      </p>
       {data === undefined && error === undefined && <p class="foot">Loading</p>}
       {error !== undefined && <Trouble error={error} retry={retry} asOfMs={data && asOfMs} />}
       {data !== undefined && tools.length === 0 && (
-        <Empty title="No tool was called in this range">
+        <Empty
+          title={filter === '' ? 'No tool was called in this range' : 'No run that matches called a tool'}
+        >
           <p>Tools appear here with their first call.</p>
         </Empty>
       )}
@@ -76,78 +88,36 @@ export function Tools({ route }: { route: Route }) {
   );
 }
 
-/** Whole hours, since roll-ups are by the hour: the same question within one. */
-function hourly(ms: number): number {
-  return Math.floor(ms / 3_600_000) * 3_600_000;
+/** Names for the completion of a filter. */
+function countNames(names: readonly string[]): ReadonlyMap<string, number> {
+  return new Map(names.filter(Boolean).map((name) => [name, 1]));
 }
-
-interface SentenceProps {
-  readonly tools: readonly ToolRow[];
-  readonly tax: TaxReport;
-  readonly route: Route;
-}
-
-function Sentence({ tools, tax, route }: SentenceProps) {
-  const calls = tools.reduce((sum, tool) => sum + tool.calls, 0);
-  const errors = tools.reduce((sum, tool) => sum + tool.errors, 0);
-  const worst = tools
-    .filter(({ errors: n, calls: of }) => n > 0 && of >= MIN_CALLS)
-    .sort((a, b) => b.errors / b.calls - a.errors / a.calls)[0];
-  const slowest = tools
-    .filter(({ calls: n }) => n >= MIN_CALLS)
-    .sort((a, b) => (b.p95Ms ?? 0) - (a.p95Ms ?? 0))[0];
-  return (
-    <>
-      <b>{formatCount(calls)} calls</b> of {tools.length} {tools.length === 1 ? 'tool' : 'tools'},{' '}
-      {formatCount(errors)} failed
-      {worst !== undefined && (
-        <>
-          ; most failing: <a href={readRows(route, `failed:${filterValue(worst.tool)}`)}>{worst.tool}</a> (
-          {percent(worst.errors / worst.calls)})
-        </>
-      )}
-      {tax.tokens > 0 && (
-        <>
-          ; definitions took <b>{formatCount(tax.tokens)} tokens</b>
-          {tax.costUsd > 0 && (
-            <>
-              {' '}
-              (<Usd of={tax.costUsd} />)
-            </>
-          )}
-        </>
-      )}
-      {slowest?.p95Ms != null && (
-        <>
-          ; slowest: <a href={readRows(route, `tool:${filterValue(slowest.tool)}`)}>{slowest.tool}</a> (p95{' '}
-          <Duration ms={slowest.p95Ms} />)
-        </>
-      )}
-      .
-    </>
-  );
-}
-
-const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 
 /** How p95 differs from the range before: 0.1 is a tenth more. */
 const computeChange = ({ p95Ms, p95BeforeMs }: ToolRow): number | null =>
   p95Ms === null || p95BeforeMs === null || p95BeforeMs <= 0 ? null : p95Ms / p95BeforeMs - 1;
 
-/** What rows are sorted by, the largest first, under these heads. */
-const SORTS = [
-  { name: 'Calls', title: 'Calls that were made', of: (tool: ToolRow) => tool.calls },
-  { name: 'Failed', title: 'Calls that failed', of: (tool: ToolRow) => tool.errors },
-  { name: 'Rate', title: 'Share that failed', of: (tool: ToolRow) => tool.errors / Math.max(1, tool.calls) },
-  { name: 'p50', title: 'Half of the calls took at most this', of: (tool: ToolRow) => tool.p50Ms ?? -1 },
-  { name: 'p95', title: '95 of 100 calls took at most this', of: (tool: ToolRow) => tool.p95Ms ?? -1 },
+/** What rows can be sorted by, under these heads. */
+const SORTS: readonly {
+  readonly name: string;
+  readonly title: string;
+  readonly of: (tool: ToolRow) => number | string | null;
+}[] = [
+  { name: 'Calls', title: 'Calls that were made', of: ({ calls }) => calls },
+  { name: 'Failed', title: 'Calls that failed', of: ({ errors }) => errors },
+  { name: 'Rate', title: 'Share that failed', of: (tool) => tool.errors / Math.max(1, tool.calls) },
+  { name: 'p50', title: 'Half of the calls took at most this', of: ({ p50Ms }) => p50Ms },
+  { name: 'p95', title: '95 of 100 calls took at most this', of: ({ p95Ms }) => p95Ms },
   {
     name: 'Change',
     title: 'p95 against the range of the same length before, where both have ten calls',
-    of: (tool: ToolRow) => computeChange(tool) ?? -2,
+    of: computeChange,
   },
-  { name: 'p99', title: '99 of 100 calls took at most this', of: (tool: ToolRow) => tool.p99Ms ?? -1 },
-] as const;
+  { name: 'p99', title: '99 of 100 calls took at most this', of: ({ p99Ms }) => p99Ms },
+];
+const TOOL = { name: 'Tool', title: 'By name', of: ({ tool }: ToolRow) => tool };
+const DENIED = { name: 'Denied', title: 'Calls that a gate refused', of: ({ denied }: ToolRow) => denied };
+const FIRST = 'Calls';
 
 /** Changes that are no noise. */
 const MARKED_CHANGE = 0.2;
@@ -172,33 +142,29 @@ interface ByServerProps {
 
 function ByServer({ tools, taxed, route }: ByServerProps) {
   const hasTax = taxed.length > 0;
-  const sort = SORTS.find(({ name }) => name === route.query.get('sort')) ?? SORTS[0];
-  const sorted = [...tools].sort((a, b) => sort.of(b) - sort.of(a));
+  const sort = readSort(route, FIRST);
+  const sorted = sortRows(tools, sort, [TOOL, DENIED, ...SORTS].find(({ name }) => name === sort.by)?.of);
+  const head = ({ name, title }: (typeof SORTS)[number], look = 'num') => (
+    <SortHead
+      key={name}
+      route={route}
+      sort={sort}
+      by={name}
+      title={title}
+      class={look}
+      isFirst={name === FIRST}
+    />
+  );
   const servers = [...new Set([...sorted, ...taxed].map(({ server }) => server))];
   const most = Math.max(...tools.map(({ p99Ms, p95Ms }) => p99Ms ?? p95Ms ?? 1), 10);
   return (
     <table class="tbl tools">
       <thead>
         <tr>
-          <th>Tool</th>
-          {SORTS.map(({ name, title }) => (
-            <th
-              key={name}
-              class="num"
-              title={title}
-              aria-sort={name === sort.name ? 'descending' : undefined}
-            >
-              <button
-                type="button"
-                class="th"
-                onClick={() => replaceRoute(here(route, { sort: name === SORTS[0].name ? '' : name }))}
-              >
-                {name}
-              </button>
-            </th>
-          ))}
+          {head(TOOL, '')}
+          {SORTS.map((column) => head(column))}
           <th class="cw">p50 to p99, log</th>
-          <th class="num">Denied</th>
+          {head(DENIED)}
           {hasTax && (
             <>
               <th class="num" title="Input tokens that the definition took">

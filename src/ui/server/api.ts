@@ -105,6 +105,7 @@ async function runs({ db }: ApiSources, query: URLSearchParams): Answer {
     ...readSelection(query),
     limit: limit === null ? undefined : Number(limit),
     after: query.get('after') ?? undefined,
+    sort: query.get('sort') ?? undefined,
   });
   return {
     ...list,
@@ -127,9 +128,23 @@ async function metrics({ db }: ApiSources, query: URLSearchParams): Answer {
 
 async function tools({ db }: ApiSources, query: URLSearchParams): Answer {
   const range = readRange(query);
-  const [health, tax] = [await toolHealth(db, range), await contextTax(db, range)];
+  const filter = query.get('q') ?? '';
+  const health = await toolHealth(db, range, filter);
+  // What definitions cost is known of all runs together.
+  const tax = filter === '' ? await contextTax(db, range) : NO_TAX;
   return { tools: health, tax: withServers(tax, health), changed: await changedTools(db, range) };
 }
+
+const NO_TAX: TaxReport = {
+  calls: 0,
+  promptTokens: 0,
+  tokens: 0,
+  costUsd: 0,
+  unpriced: 0,
+  otherTokens: 0,
+  otherCostUsd: 0,
+  tools: [],
+};
 
 /** Definitions whose sender did not say whose they are, under the one server that the tool was called on. */
 function withServers(tax: TaxReport, tools: readonly ToolRow[]): TaxReport {
@@ -182,7 +197,7 @@ async function cost({ db }: ApiSources, query: URLSearchParams): Answer {
   const given = query.get('by') ?? 'model';
   const by = COST_DIMENSIONS.find((dimension: string) => dimension === given);
   if (by === undefined) throw invalidOption('by', `one of ${COST_DIMENSIONS.join(', ')}`, given);
-  return { by, rows: await costs(db, by, readRange(query)) };
+  return { by, rows: await costs(db, by, readRange(query), query.get('q') ?? '') };
 }
 
 async function check({ watch }: ApiSources): Answer {
@@ -226,7 +241,7 @@ async function compareRanges({ db }: ApiSources, query: URLSearchParams): Answer
     const range = readRange(query, `${side}_`);
     const [figures, health] = await Promise.all([
       runMetrics(db, { filter, ...range }),
-      toolHealth(db, range),
+      toolHealth(db, range, filter),
     ]);
     return { ...range, figures, tools: health };
   };

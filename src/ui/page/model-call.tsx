@@ -1,0 +1,84 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { formatCount, type Said, type SaidPart } from '../../runs/index.ts';
+import { useData } from './data.ts';
+import { Payload } from './payload.tsx';
+
+/** Texts that are longer are folded. */
+const FOLD_CHARS = 1500;
+
+/** A text of which the beginning is shown until somebody wants all of it. */
+export function Folded({ chars, children }: { chars: number; children: ComponentChildren }) {
+  const [isOpen, setOpen] = useState(false);
+  if (chars <= FOLD_CHARS) return <>{children}</>;
+  return (
+    <>
+      <div class={isOpen ? '' : 'clamp'}>{children}</div>
+      <button type="button" class="lnk" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        {isOpen ? 'Show less' : `Show all ${formatCount(chars)} characters`}
+      </button>
+    </>
+  );
+}
+
+const ROLES: Readonly<Record<SaidPart['role'], string>> = {
+  system: 'System prompt',
+  developer: 'Developer',
+  user: 'User',
+  assistant: 'Assistant',
+  tool: 'Tool',
+  output: 'Answer',
+  offered: 'Offered',
+};
+
+function formatTitle({ role, kind, name }: SaidPart): string {
+  if (kind === 'tool_call') return `${role === 'output' ? 'Calls' : 'Called'} ${name ?? 'a tool'}`;
+  if (kind === 'tool_call_response') return `Result of ${name ?? 'a tool'}`;
+  return kind === 'reasoning' ? 'Thinking' : ROLES[role];
+}
+
+/** A model call as the model saw it: what it was told by whom, the tools that it was offered, what it answered. */
+export function ModelCallTexts({ runId, spanId }: { runId: string; spanId: string }) {
+  const { data, error } = useData<Said>(`/api/runs/${runId}/spans/${spanId}/said`, 'once');
+  if (error !== undefined) return <p class="neg">{error.message}</p>;
+  const { messages = [], tools = [] } = data?.spanId === spanId ? data : {};
+  return (
+    <>
+      {messages.map((part, i) => (
+        <section key={i} class={`part p-${part.role}`}>
+          <h3>
+            {formatTitle(part)}
+            {part.chars !== undefined && (
+              <span class="sub">
+                {' '}
+                the first {formatCount(part.text.length)} of {formatCount(part.chars)} characters
+              </span>
+            )}
+          </h3>
+          <Folded chars={part.text.length}>
+            <pre class="code">
+              <Payload text={part.text} />
+            </pre>
+          </Folded>
+        </section>
+      ))}
+      {tools.length > 0 && (
+        <details>
+          <summary>
+            {formatCount(tools.length)} {tools.length === 1 ? 'tool' : 'tools'} offered
+          </summary>
+          {tools.map(({ name, text }, i) => (
+            <section key={i} class="part">
+              <h3 class="mono">{name}</h3>
+              <Folded chars={text.length}>
+                <pre class="code">
+                  <Payload text={text} />
+                </pre>
+              </Folded>
+            </section>
+          ))}
+        </details>
+      )}
+    </>
+  );
+}
