@@ -178,6 +178,9 @@ describe('up in a browser', { skip: noChromium() }, () => {
       await waitUntil(async () => String(await view.evaluate('location.hash')).includes('/waterfall'));
       await view.press('Escape');
       await shows(view, 'What stands out');
+      assert.equal(await view.evaluate('document.getElementById("filter").value'), 'tool:pay');
+      await go(view, '#/runs');
+      await shows(view, 'nightly report');
       await view.press('/');
       assert.equal(await view.evaluate('document.activeElement.id'), 'filter');
       for (const key of 'toll:zzz ') await view.press(key);
