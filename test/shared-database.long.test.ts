@@ -388,7 +388,7 @@ interface Ended {
 async function run(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  { stdin = '', runsMs }: Pick<Case, 'stdin' | 'runsMs'> = {},
+  { stdin = '', runsMs, says }: Pick<Case, 'stdin' | 'runsMs' | 'says'> = {},
 ): Promise<Ended> {
   const inRepository = args.some((arg) => arg.startsWith('config/') || arg === 'goldens');
   const child = spawn(process.execPath, [MAIN, ...args], {
@@ -409,6 +409,11 @@ async function run(
   if (runsMs !== undefined) {
     await Promise.race([waitUntil(() => output.stdout !== '', 60_000), exited]);
     await Promise.race([sleep(runsMs), exited]);
+    // A busy machine is late. What it has begun to delete is deleted before it ends.
+    if (says !== undefined) {
+      const said = waitUntil(() => says.test(output.stderr), 40_000).catch(() => {});
+      await Promise.race([said, exited]);
+    }
     child.kill('SIGTERM');
   }
   const [code] = (await exited) as [number | null];
