@@ -82,4 +82,10 @@ SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 12) AS is_m
 INSERT INTO mcp_observatory_migrations (id, name) VALUES (12, '012_settled_alike');
 \ir 012_settled_alike.sql
 \endif
+
+SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 13) AS is_missing \gset
+\if :is_missing
+INSERT INTO mcp_observatory_migrations (id, name) VALUES (13, '013_settled_in_time');
+\ir 013_settled_in_time.sql
+\endif
 COMMIT;

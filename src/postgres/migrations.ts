@@ -22,6 +22,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 10, name: '010_usage' },
   { id: 11, name: '011_failed_runs' },
   { id: 12, name: '012_settled_alike' },
+  { id: 13, name: '013_settled_in_time' },
 ];
 
 /** Version of the schema that this code reads and writes. */
