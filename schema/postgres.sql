@@ -83,9 +83,15 @@ INSERT INTO mcp_observatory_migrations (id, name) VALUES (12, '012_settled_alike
 \ir 012_settled_alike.sql
 \endif
 
-SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 15) AS is_missing \gset
+SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 13) AS is_missing \gset
 \if :is_missing
-INSERT INTO mcp_observatory_migrations (id, name) VALUES (15, '015_runs_told_apart');
-\ir 015_runs_told_apart.sql
+INSERT INTO mcp_observatory_migrations (id, name) VALUES (13, '013_settled_in_time');
+\ir 013_settled_in_time.sql
+\endif
+
+SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 14) AS is_missing \gset
+\if :is_missing
+INSERT INTO mcp_observatory_migrations (id, name) VALUES (14, '014_runs_told_apart');
+\ir 014_runs_told_apart.sql
 \endif
 COMMIT;

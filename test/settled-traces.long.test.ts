@@ -172,6 +172,39 @@ describe('a trace that comes apart', { skip: postgresDatabases().skip }, () => {
     });
   }
 
+  test('a trace of 800 calls of one tool, side by side, by two instrumentations', async () => {
+    const db = await databases.createMigrated();
+    const exporter = new PostgresSpanExporter({ connection: db as never });
+    const calls = 800;
+    const scopes = ['server/telemetry', 'mcp-observatory/mcp'];
+    const spans = spansOf(plain(scopes.flatMap((scope) => Array<Part>(calls).fill(served(scope)))), false);
+    // All calls are under way at once; each ends after the one before it, and the second begins within the first.
+    const at = (ms: number): [number, number] => [1_790_000_000 + Math.floor(ms / 1e3), (ms % 1e3) * 1e6];
+    const places = new Map<string, number>();
+    const timed = spans.map((span) => {
+      const place = places.get(span.instrumentationScope.name) ?? 0;
+      places.set(span.instrumentationScope.name, place + 1);
+      const startTime = at(span.instrumentationScope.name === scopes[0] ? place : place + calls);
+      return altered(span, { startTime, endTime: at(4 * calls + 2 * place) });
+    });
+    await exportSpans(exporter, timed);
+    await exporter.shutdown();
+    // Each held against all others, they would take minutes.
+    await db.query("SET statement_timeout = '60s'");
+    await rollUpAll(db);
+    const { rows } = await db.query(
+      `SELECT scope, count(*)::int AS calls, count(counted_on)::int AS repeats, count(DISTINCT counted_on)::int AS kept
+      FROM mcp_traces WHERE tool_name IS NOT NULL GROUP BY scope ORDER BY scope`,
+    );
+    assert.deepEqual(
+      rows.map((row) => ({ ...row })),
+      [
+        { scope: scopes[1], calls, repeats: 0, kept: 0 },
+        { scope: scopes[0], calls, repeats: calls, kept: calls },
+      ],
+    );
+  });
+
   test('what is not settled yet is not counted yet, while an older transaction of the server is open', async () => {
     const db = await databases.createMigrated();
     const exporter = new PostgresSpanExporter({ connection: db as never });

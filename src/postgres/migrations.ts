@@ -22,7 +22,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 10, name: '010_usage' },
   { id: 11, name: '011_failed_runs' },
   { id: 12, name: '012_settled_alike' },
-  { id: 15, name: '015_runs_told_apart' },
+  { id: 13, name: '013_settled_in_time' },
+  { id: 14, name: '014_runs_told_apart' },
 ];
 
 /** Version of the schema that this code reads and writes. */

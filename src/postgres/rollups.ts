@@ -20,7 +20,7 @@ export async function refreshRollups(db: Queryable): Promise<number | null> {
 
 /**
  * Adds the spans stored since the last refresh to `mcp_runs` alone, as often as a list of runs should be fresh. Before
- * that `mcp_traces_settle` (`schema/012_settled_alike.sql`) finds the spans that repeat a call; spans are counted after that.
+ * that `mcp_traces_settle` (`schema/013_settled_in_time.sql`) finds the spans that repeat a call; spans are counted after that.
  * @returns how many spans were counted, null when another process is refreshing.
  * @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`.
  */
