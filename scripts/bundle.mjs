@@ -86,7 +86,7 @@ async function bundleCode() {
         },
         {
           name: 'core',
-          test: /\/src\/(?:base\/(?:suppress-tracing|within|error-class|private-files|bisect|live-process|sdk|stderr-diag|metric-reader)|json\/(?:canonical|lenient|redact\/)|(?:signals|wire|interaction|processor)\/)/,
+          test: /\/src\/(?:base\/(?:suppress-tracing|within|error-class|private-files|bisect|live-process|sdk|stderr-diag|metric-reader)|json\/(?:canonical|lenient|kept-value|redact\/)|(?:signals|wire|interaction|processor)\/)/,
           priority: 1,
         },
         // Only gates, orchestrators and goldens validate.

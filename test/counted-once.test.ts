@@ -294,9 +294,13 @@ describe('tokens and cost of a call are counted once', () => {
   });
 
   /** Makes the first span around the time of the others, and in a trace of its own. */
-  function makeBeside(outer: Part, inner: Part): readonly ReadableSpan[] {
+  function makeBeside(
+    outer: Part,
+    inner: Part,
+    processors = [new ObservatorySpanProcessor()],
+  ): readonly ReadableSpan[] {
     const exporter = new InMemorySpanExporter();
-    const spanProcessors = [new ObservatorySpanProcessor(), new SimpleSpanProcessor(exporter)];
+    const spanProcessors = [...processors, new SimpleSpanProcessor(exporter)];
     const provider = new NodeTracerProvider({ spanProcessors });
     const { attributes } = outer;
     // Each trace has a clock of its own, of milliseconds.
@@ -318,6 +322,25 @@ describe('tokens and cost of a call are counted once', () => {
   test('three spans of a call in two traces, the innermost without usage', () => {
     const framework = { ...stream, scope: '@arizeai/openinference-instrumentation-langchain' };
     assertCounted(makeBeside(framework, chat(OURS, 100, 'a', [unread])), 100, 1);
+  });
+
+  test('in the service, what is around embeddings, in a trace of its own', () => {
+    const embed = (operation: string, tokens: number): Part => ({
+      scope: 'ai',
+      attributes: {
+        'ai.operationId': operation,
+        'ai.model.id': 'text-embedding-3-small',
+        'ai.usage.tokens': tokens,
+      },
+      parts: [],
+    });
+    const count = (inner: number, outer: number) => {
+      const spans = makeBeside(embed('ai.embed', outer), embed('ai.embed.doEmbed', inner), []);
+      const enricher = new Enricher({ meterProvider: false });
+      for (const span of spans) enricher.enrichReceived(span);
+      return spans.map(spanToRow).reduce((sum, row) => sum + (row.prompt_tokens ?? 0), 0);
+    };
+    assert.deepEqual([count(10, 10), count(10, 20)], [10, 30]);
   });
 
   test('calls of two models, one in the other, are two calls', () => {

@@ -9,30 +9,39 @@ interface Row {
   readonly steps: readonly { tool: string; arguments: unknown; result: unknown; is_error?: boolean }[];
 }
 
-for (const rule of RULES)
-  test(`rule ${rule.name}: finds its examples, and leaves those alone that are right`, () => {
-    assert.ok(rule.finds.length > 0 && rule.spares.length > 0);
-    for (const one of rule.finds)
-      assert.ok(
-        checkAnswer(one).findings.some((finding) => finding.rule === rule.name),
-        `not found: ${one.answer}`,
-      );
-    for (const one of rule.spares) assert.deepEqual(checkAnswer(one).findings, [], one.answer);
+const readRows = <R extends Row>(file: string): readonly R[] =>
+  readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const row = JSON.parse(line) as R;
+      const steps = row.steps.map(({ is_error: isError, ...step }) => ({
+        ...step,
+        ...(isError === true && { isError }),
+      }));
+      return { ...row, steps };
+    });
+
+const EXAMPLES = readRows<Row & { readonly rule: string; readonly is_found: boolean }>(
+  'bench/rule-examples.jsonl',
+);
+for (const { name } of RULES)
+  test(`rule ${name}: finds its examples, and leaves those alone that are right`, () => {
+    const own = EXAMPLES.filter(({ rule }) => rule === name);
+    assert.deepEqual([...new Set(own.map(({ is_found: isFound }) => isFound))].sort(), [false, true]);
+    for (const { is_found: isFound, ...run } of own) {
+      const { findings } = checkAnswer(run);
+      if (isFound)
+        assert.ok(
+          findings.some(({ rule }) => rule === name),
+          `not found: ${run.answer}`,
+        );
+      else assert.deepEqual(findings, [], run.answer);
+    }
   });
 
 test('each rule decides a committed row that no other rule finds: one that changes nothing has to go', () => {
-  const rows = readFileSync('bench/claim-rows.jsonl', 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Row)
-    .map(({ prompt, answer, steps }) => ({
-      prompt,
-      answer,
-      steps: steps.map(({ is_error: isError, ...step }) => ({
-        ...step,
-        ...(isError === true && { isError }),
-      })),
-    }));
+  const rows = readRows('bench/claim-rows.jsonl');
   const deciding = new Set<string>();
   for (const row of rows) {
     // A contradiction counts beside facts that are not found.

@@ -9,7 +9,7 @@ import { normalize } from '../src/signals/normalize.ts';
 import { extractNumbers, parseLongNumber } from '../src/signals/numbers.ts';
 import { ANSWER, KernelTokenSets } from '../src/signals/token-sets.ts';
 import { Utf8Text } from '../src/signals/utf8-text.ts';
-import { tokenSets } from '../src/signals/workspace.ts';
+import { shareTokenSets } from '../src/signals/workspace.ts';
 import { random } from './support/random.ts';
 import { readSignalRows } from './support/signal-rows.ts';
 import { sized } from './support/size.ts';
@@ -17,7 +17,7 @@ import { sized } from './support/size.ts';
 const root = new URL('../../', import.meta.url);
 
 test('this machine runs the kernel', () => {
-  assert.ok(tokenSets instanceof KernelTokenSets);
+  assert.ok(shareTokenSets() instanceof KernelTokenSets);
 });
 
 test('the kernel was compiled from its sources as they are', () => {
@@ -132,10 +132,10 @@ test('memory that a huge text took is given back, and normalizing again and agai
 test('without WebAssembly the signals are the same', () => {
   const program = `
     import { computeSignals, resolveSignalConfig } from ${JSON.stringify(new URL('dist/src/signals/index.js', root).href)};
-    import { tokenSets } from ${JSON.stringify(new URL('dist/src/signals/workspace.js', root).href)};
+    import { shareTokenSets } from ${JSON.stringify(new URL('dist/src/signals/workspace.js', root).href)};
     const config = resolveSignalConfig();
     const input = { prompt: 'P 1', answer: 'I think ÉÈ 2 was sent', retrievedContext: 'SENT 2', secondaryAnswer: 'x' };
-    console.log(JSON.stringify([tokenSets.constructor.name, computeSignals(input, config)]));
+    console.log(JSON.stringify([shareTokenSets().constructor.name, computeSignals(input, config)]));
   `;
   const run = (flags: readonly string[]) => {
     const args = [...flags, '--input-type=module', '--eval', program];

@@ -150,3 +150,21 @@ test('a command of any size and depth is read in bounds', () => {
     assert.ok(user < 1_000_000, `${command.slice(0, 20)}: ${user} us`);
   }
 });
+
+test('what would hold the event loop is not parsed, nor is its code in code', () => {
+  const quoted = (code: string) => `'${code.replaceAll("'", String.raw`'\''`)}'`;
+  const inner = `bash -c ${quoted('a;'.repeat(2_500))}`;
+  for (const command of [
+    'a;'.repeat(7_500),
+    '"'.repeat(16_000),
+    `export ${'A=1 '.repeat(4_000)}`,
+    `${inner};${inner}`,
+  ])
+    assert.deepEqual(
+      readCommand(command).find(({ kind }) => kind === 'unreadable'),
+      { kind: 'unreadable', why: 'it has too many parts' },
+      command.slice(0, 20),
+    );
+  const prose = `cat > notes.md <<'E'\n${'Some words of a longer text. '.repeat(350)}\nE`;
+  assert.deepEqual(readCommand(prose).map(shortly), ['cat', '>notes.md']);
+});

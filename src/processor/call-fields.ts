@@ -99,10 +99,11 @@ export class CallFields {
   }
 
   /** Whether a span that does not say so is a model call: it has tokens, and no call is known that they could be of. */
-  #isCall(span: ReadableSpan, kind: InteractionKind, { usage, model }: Interaction, way: Way): boolean {
+  #isCall(span: ReadableSpan, kind: InteractionKind, interaction: Interaction, way: Way): boolean {
+    const { usage } = interaction;
     if (isModelCall(kind)) return false;
     if (usage?.inputTokens === undefined && usage?.outputTokens === undefined) return false;
-    return this.#ledger.isAlone(span, { namesModel: model !== undefined, isWhole: way === 'received' });
+    return this.#ledger.isAlone(span, interaction, way === 'received');
   }
 
   /**

@@ -4,6 +4,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, isOwnScope, isPackageScope, semconv } from '../base/index.ts';
 import { type InteractionKind, isModelCall, kindInWords } from '../interaction/index.ts';
 import { toText } from '../json/index.ts';
+import type { TokenUsage } from '../signals/index.ts';
 import type { RecentMap } from './recent-map.ts';
 
 /** What a span says of its call at a moment. */
@@ -207,6 +208,11 @@ export function usageKey(call: Call, values: FieldValues): string | undefined {
   const { prompt_tokens: input, completion_tokens: output } = values;
   if (input === undefined || values.tokens_estimated === true) return undefined;
   return `${input} ${output} ${call.process}`;
+}
+
+/** The {@link usageKey} of a request for embeddings that has the tokens of a span. */
+export function embeddingsKey(span: ReadableSpan, usage: TokenUsage | undefined): string {
+  return `${usage?.inputTokens} ${usage?.outputTokens} ${processKey('embeddings', span)}`;
 }
 
 export function readKnownUsage(

@@ -3,6 +3,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, isOwnScope, semconv } from '../base/index.ts';
 import {
   COUNTED_ON_CHILDREN,
+  type Interaction,
   type InteractionKind,
   isModelCall,
   kindInWords,
@@ -12,6 +13,7 @@ import {
   addTo,
   type BegunSpan,
   type Call,
+  embeddingsKey,
   findTwin,
   isBoundary,
   isOneCall,
@@ -145,22 +147,20 @@ export class UsageLedger {
 
   /**
    * Whether no call is known whose tokens an agent, a tool or a span that does not say what it is could repeat: none below
-   * it, nor, unless it names a model and says nothing else, elsewhere in its process while it was under way.
+   * it, nor, unless it names a model and says nothing else, in its process while it was under way (or embeddings equal to it).
    * @param isWhole whether the spans below it are known by now. An agent of this process may end before its calls do.
    */
-  isAlone(
-    span: ReadableSpan,
-    { namesModel, isWhole }: { readonly namesModel: boolean; readonly isWhole: boolean },
-  ): boolean {
+  isAlone(span: ReadableSpan, { usage, model }: Interaction, isWhole: boolean): boolean {
     const isNamed = kindInWords(span) !== undefined;
     if (isNamed && !isWhole && span.kind !== SpanKind.CLIENT) return false;
     this.#enterBegun();
     const { traceId, spanId } = span.spanContext();
     if (this.#calling.get(spanId) === traceId || this.#sumBelow(traceId, spanId) !== undefined) return false;
     if (this.#callsBelow(traceId, spanId) !== undefined) return false;
-    if (namesModel && !isNamed) return true;
-    const during = this.#counted.get(processKey('model', span)) ?? [];
-    return !during.some((call) => wasUnderWay(call, span));
+    if (model !== undefined && !isNamed) return true;
+    const during = this.#counted.get(processKey('model', span));
+    const equal = this.#byUsage.get(embeddingsKey(span, usage));
+    return ![during, equal].some((calls) => calls?.some((call) => wasUnderWay(call, span)));
   }
 
   /**

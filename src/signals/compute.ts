@@ -12,8 +12,8 @@ import {
   normalized,
   numbersInSource,
   release,
+  shareTokenSets,
   source,
-  tokenSets,
 } from './workspace.ts';
 
 /** The texts of one call, each absent when it is not known. */
@@ -102,6 +102,7 @@ function addScores(
     signals.answer_hash = largeAnswerHash(answer, input.identities?.answer);
   encodeAndNormalize(part, false);
   if (isWhole && config.enablePromptHash) signals.answer_hash = normalized.sha256();
+  const tokenSets = shareTokenSets();
   let phrases: number;
   if (normalized.length > SHORT_TEXT_BYTES || isCompared(input, config)) {
     tokenSets.reset(Math.min(LARGE_CHARS, Math.max(answer.length, context?.length ?? 0)));

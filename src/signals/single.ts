@@ -12,8 +12,8 @@ import {
   normalized,
   numbersInSource,
   release,
+  shareTokenSets,
   source,
-  tokenSets,
 } from './workspace.ts';
 
 /**
@@ -51,6 +51,7 @@ function normalizedHash(text: string, replaceVolatile: boolean): string {
  * runs of ASCII letters and digits in the lower-cased text.
  */
 export function selfConsistencyScore(answer: string, secondaryAnswer: string): number {
+  const tokenSets = shareTokenSets();
   tokenSets.reset(Math.max(answer.length, secondaryAnswer.length));
   encodeAndNormalize(answer, false);
   tokenSets.add(normalized, ANSWER);

@@ -66,17 +66,17 @@ function buildTree(attribute?: string): UsageNode {
   return root;
 }
 
-const ROOT = buildTree();
-/** Of the attributes whose objects have names of their own. */
-const ROOTS: ReadonlyMap<string, UsageNode> = new Map(
-  USAGE_DIALECTS.flatMap(({ in: attribute }) =>
-    attribute === undefined ? [] : [[attribute, buildTree(attribute)] as const],
-  ),
-);
+/** The trees that were asked for, by attribute; `` is that of any usage object. Built when asked, as few are. */
+const trees = new Map<string, UsageNode>();
+const OWN_NAMES = new Set(USAGE_DIALECTS.map((dialect) => dialect.in));
 
 /** The names in the object of an attribute, else those of any usage object. */
 export function toRoot(attribute: string | undefined): UsageNode {
-  return (attribute === undefined ? undefined : ROOTS.get(attribute)) ?? ROOT;
+  const known = OWN_NAMES.has(attribute) ? attribute : undefined;
+  const key = known ?? '';
+  const tree = trees.get(key) ?? buildTree(known);
+  trees.set(key, tree);
+  return tree;
 }
 
 const WORDED = [

@@ -4,8 +4,7 @@ import { extractNumbers, type Numbers, parseLongNumber } from './numbers.ts';
 import { KernelTokenSets, PlainTokenSets, type TokenSets } from './token-sets.ts';
 import { Utf8Text } from './utf8-text.ts';
 
-/** Undefined where the engine lacks WebAssembly or 128-bit vectors; everything works without it, more slowly. */
-const kernel: Kernel | undefined = startKernel();
+let started: { readonly kernel: Kernel | undefined; readonly tokenSets: TokenSets } | undefined;
 
 /**
  * Buffers shared by all computations of this folder: they are synchronous, and none calls foreign code while using
@@ -13,7 +12,6 @@ const kernel: Kernel | undefined = startKernel();
  */
 export const source: Utf8Text = new Utf8Text();
 export const normalized: Utf8Text = new Utf8Text();
-export const tokenSets: TokenSets = kernel === undefined ? new PlainTokenSets() : new KernelTokenSets(kernel);
 
 /** Below this, moving a text into the kernel and back costs more than the kernel saves. */
 const SHORT_BYTES = 512;
@@ -21,8 +19,8 @@ const SHORT_BYTES = 512;
 /** Encodes a text and its normal form. */
 export function encodeAndNormalize(text: string, replaceVolatile: boolean): void {
   source.encode(text);
-  if (kernel !== undefined && source.ascii && source.length > SHORT_BYTES)
-    kernel.normalize(source, normalized, replaceVolatile);
+  const kernel = kernelForSource();
+  if (kernel !== undefined) kernel.normalize(source, normalized, replaceVolatile);
   else normalize(source, normalized, replaceVolatile);
 }
 
@@ -39,8 +37,7 @@ export function encodeForTokens(text: string): Utf8Text {
 
 /** The numbers in the text encoded last. */
 export function numbersInSource(): Numbers {
-  if (kernel === undefined || !source.ascii || source.length <= SHORT_BYTES) return extractNumbers(source);
-  return kernel.numbers(source, parseInSource);
+  return kernelForSource()?.numbers(source, parseInSource) ?? extractNumbers(source);
 }
 
 function parseInSource(start: number, end: number): number {
@@ -51,9 +48,27 @@ function parseInSource(start: number, end: number): number {
 export function release(): void {
   source.release();
   normalized.release();
-  kernel?.release();
+  started?.kernel?.release();
 }
 
+/** The sets of tokens that all computations share. */
+export function shareTokenSets(): TokenSets {
+  return start().tokenSets;
+}
+
+function kernelForSource(): Kernel | undefined {
+  return source.ascii && source.length > SHORT_BYTES ? start().kernel : undefined;
+}
+
+/** With the first text: an import does not pay for it. */
+function start(): NonNullable<typeof started> {
+  if (started !== undefined) return started;
+  const kernel = startKernel();
+  started = { kernel, tokenSets: kernel === undefined ? new PlainTokenSets() : new KernelTokenSets(kernel) };
+  return started;
+}
+
+/** @returns undefined where the engine lacks WebAssembly or 128-bit vectors; all works without it, more slowly. */
 function startKernel(): Kernel | undefined {
   try {
     return new Kernel();

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -244,6 +244,26 @@ test('what a killed program had finished is a golden', async () => {
   );
 });
 
+const UNSEEN = `
+import http2 from 'node:http2';
+import { createServer, request } from 'node:http';
+const server = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
+await new Promise((resolve) => server.once('listening', resolve));
+const url = 'http://127.0.0.1:' + server.address().port;
+const params = { protocolVersion: '2025-06-18' };
+const asked = request(url + '/mcp', { method: 'POST' }, (response) => response.resume().on('end', () => server.close()));
+asked.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }));
+for (const path of ['/a', '/b']) http2.connect(url + path).on('error', () => {}).destroy();
+`;
+
+test('what is not recorded is said: HTTP/2, and MCP over node:http', async () => {
+  const program = ['--input-type=module', '-e', UNSEEN];
+  const { stderr, code } = await run('record', join(tempDir(), 'none.json'), program, {});
+  assert.equal(code, 0);
+  assert.equal(stderr.match(/HTTP\/2 is not recorded/g)?.length, 1, stderr);
+  assert.match(stderr, /An MCP client that uses http is not recorded/);
+});
+
 /** Sends bodies that can be read once, one of which goes on after its answer, and prints what the server got. */
 const UPLOADS = `
 import { createServer } from 'node:http';
@@ -280,6 +300,105 @@ test('a recording replaces no other file than a golden', async () => {
   assert.equal(code, 0);
   assert.match(stderr, /is no golden, and is not replaced/);
   assert.equal(readFileSync(file, 'utf8'), 'precious');
+});
+
+/** Asks a model whose answer is of so many MiB, through `fetch` and `http`, and prints what came and the most memory. */
+const LARGE_ANSWER = `
+import { createServer, request } from 'node:http';
+const chunk = Buffer.alloc(1024 * 1024, 'x');
+const server = createServer(async (request, response) => {
+  for (let sent = 0; sent < 150; sent += 1)
+    if (!response.write(chunk)) await new Promise((resolve) => response.once('drain', resolve));
+  response.end();
+}).listen(0, '127.0.0.1');
+await new Promise((resolve) => server.once('listening', resolve));
+const url = 'http://127.0.0.1:' + server.address().port + '/v1/chat/completions';
+const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] });
+const init = { method: 'POST', headers: { 'content-type': 'application/json' } };
+const sizes = [0, 0];
+for await (const part of (await fetch(url, { ...init, body })).body) sizes[0] += part.length;
+await new Promise((resolve) => request(url, init, (response) => {
+  response.on('data', (part) => { sizes[1] += part.length; }).on('end', resolve);
+}).end(body));
+server.close();
+server.closeAllConnections();
+console.log(sizes.join(' '));
+if (process.resourceUsage().maxRSS > 400 * 1024) console.log('too much memory', process.resourceUsage().maxRSS);
+process.exitCode = 3;
+`;
+
+test('an answer of any size changes neither output nor exit code, and takes bounded memory', async () => {
+  const golden = join(tempDir(), 'large.json');
+  const { stdout, stderr, code } = await run(
+    'record',
+    golden,
+    ['--input-type=module', '-e', LARGE_ANSWER],
+    {},
+  );
+  assert.deepEqual([stdout, code], ['157286400 157286400\n', 3]);
+  assert.match(stderr, /is not whole: it is larger than 67108864 characters/);
+});
+
+/** Reads an answer into a buffer of its own, and asks in a forked process too. */
+const FORKED = `
+const { fork } = await import('node:child_process');
+const url = process.env.MODEL_URL + '/v1/chat/completions';
+const turns = [{ text: 'answer' }];
+const messages = [{ role: 'user', content: JSON.stringify({ text: process.argv[2] ?? 'parent', turns }) }];
+const headers = { 'content-type': 'application/json' };
+const ask = async () => {
+  const { body } = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ model: 'm', messages }) });
+  const reader = body.getReader({ mode: 'byob' });
+  while (!(await reader.read(new Uint8Array(64))).done);
+};
+if (process.argv[2] === undefined) await new Promise((resolve) => fork(process.argv[1], ['child']).on('exit', resolve));
+await ask();
+`;
+
+test('a process that a recorded one forks gets a golden of its own, and no recording is lost', async () => {
+  const folder = tempDir();
+  const program = join(folder, 'forks.mjs');
+  writeFileSync(program, FORKED);
+  const { stderr, code } = await run('record', join(folder, 'run.json'), [program], {});
+  assert.equal(code, 0, stderr);
+  assert.match(
+    stderr,
+    /Another process has recorded to .*run\.json; this one is recorded to .*run\.\d+\.json/,
+  );
+  const goldens = readdirSync(folder).filter((name) => name.startsWith('run.'));
+  const asked = await Promise.all(
+    goldens.map(async (name) => JSON.stringify((await readGolden(join(folder, name))).provider_responses)),
+  );
+  assert.deepEqual(asked.map((text) => /parent|child/.exec(text)?.[0]).sort(), ['child', 'parent']);
+});
+
+/** An MCP server that goes on to log after its answer, and a client that waits for the last of it. */
+const LOGS = `
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+const LINES = 4000;
+const send = (to, message) => to.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+if (process.argv[2] === 'server') {
+  for await (const line of createInterface({ input: process.stdin })) {
+    const { id, method } = JSON.parse(line);
+    send(process.stdout, { id, result: method === 'initialize' ? { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 'logs', version: '1' } } : { content: [] } });
+    if (method === 'tools/call') for (let at = 1; at <= LINES; at += 1) send(process.stdout, { method: 'notifications/message', params: { level: 'info', data: at } });
+  }
+} else {
+  const server = spawn(process.execPath, [process.argv[1], 'server']);
+  send(server.stdin, { id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18' } });
+  send(server.stdin, { id: 2, method: 'tools/call', params: { name: 'add', arguments: {} } });
+  for await (const line of createInterface({ input: server.stdout })) if (JSON.parse(line).params?.data === LINES) break;
+  server.stdin.end();
+}
+`;
+
+test('what a server goes on to send after its answer is recorded whole, in linear work', async () => {
+  const program = join(tempDir(), 'logs.mjs');
+  writeFileSync(program, LOGS);
+  const { golden } = await recorded([program], {});
+  const { mcp_cassette: cassette } = await readGolden(golden);
+  assert.equal(cassette?.calls[0]?.sent_after?.length, 4000);
 });
 
 /** A plan of one to three conversations of up to four turns, with parallel calls, waits, retries and failures. */

@@ -54,7 +54,7 @@ async function entryOf(server: PublishedServer, packages: string, folder: string
   );
   if (server.from === 'pypi') {
     const program = server.spec.slice(0, server.spec.indexOf('='));
-    return { command: join(dirname(await pythonWithPackages()), program), args, env };
+    return { command: join(dirname(await pythonWithPackages(server.packages)), program), args, env };
   }
   const name = server.spec.slice(0, server.spec.lastIndexOf('@'));
   const root = join(packages, 'node_modules', name);

@@ -4,6 +4,8 @@ export interface PublishedServer {
   /** Of npm or PyPI, with its version. */
   readonly spec: string;
   readonly from: 'npm' | 'pypi';
+  /** The list of Python packages it is installed with, where that is not the usual one. */
+  readonly packages?: 'sqlite';
   /** The program of the package, where it has several or another than its main one. */
   readonly bin?: string;
   readonly args?: readonly string[];
@@ -164,5 +166,12 @@ export const PUBLISHED: readonly PublishedServer[] = [
     spec: 'mcp-server-fetch==2026.10.24',
     from: 'pypi',
     call: { name: 'fetch', arguments: { url: 'http://127.0.0.1:1/' } },
+  },
+  {
+    spec: 'mcp-server-sqlite==2025.4.25',
+    from: 'pypi',
+    packages: 'sqlite',
+    args: ['--db-path', 'FOLDER/it.db'],
+    call: { name: 'read_query', arguments: { query: 'SELECT 1 AS one' } },
   },
 ];

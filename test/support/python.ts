@@ -12,7 +12,7 @@ export function noPython(): string | false {
   return 'Python 3 with venv is not installed';
 }
 
-type Packages = 'python' | 'clickhouse' | 'fastmcp' | `stacks/${string}`;
+type Packages = 'python' | 'clickhouse' | 'fastmcp' | 'sqlite' | `stacks/${string}`;
 
 /** Why no packages of Python can be had, for `skip`; `false` when they can. CI must have them. */
 export async function noPyPi(): Promise<string | false> {

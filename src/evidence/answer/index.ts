@@ -3,6 +3,7 @@ export { type ActClaim, listActClaims, toActStem } from './claims.ts';
 export {
   isAdvice,
   isConditional,
+  isOffer,
   isPlan,
   listStatements,
   type Sentence,

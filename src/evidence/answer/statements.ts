@@ -1,4 +1,12 @@
-import { ADVICE, ADVICE_HEADINGS, HEDGES, IMPERATIVES, type Passage, readPassage } from '../phrases/index.ts';
+import {
+  ADVICE,
+  ADVICE_HEADINGS,
+  GENERAL,
+  HEDGES,
+  IMPERATIVES,
+  type Passage,
+  readPassage,
+} from '../phrases/index.ts';
 import { sentenceEnds } from '../support/index.ts';
 
 /**
@@ -145,9 +153,10 @@ const UPON_LEAVE =
 
 /** Advice, an offer, an estimate or a general truth: facts in it are not held against the results. */
 export const isAdvice = (statement: Sentence): boolean =>
-  statement.isInAdvice ||
-  ADVICE.has(statement) ||
-  IMPERATIVES.beginsAt(statement, Math.max(0, firstWord(statement)));
+  statement.isInAdvice || GENERAL.has(statement) || isOffer(statement);
+/** Of the words themselves, wherever they stand. */
+export const isOffer = (statement: Sentence): boolean =>
+  ADVICE.has(statement) || IMPERATIVES.beginsAt(statement, Math.max(0, firstWord(statement)));
 
 /** Words before this place make a plan, a condition or somebody's wish of what follows in their clause. */
 export const isHedgedBefore = (statement: Sentence, place: number): boolean => {

@@ -6,6 +6,7 @@ export {
   ALL,
   ALREADY,
   FREE,
+  GENERAL,
   HEDGES,
   IMPERATIVES,
   TALK,

@@ -2,7 +2,6 @@
 import { isPlan, type Sentence } from '../answer/index.ts';
 import type { ReadStep } from '../trace/index.ts';
 import { type Known, numberOfWord, walkValues } from '../values/index.ts';
-import { call, example } from './examples.ts';
 import { listClaims, on, toKeyWord, toValues } from './keyed.ts';
 import type { Rule } from './types.ts';
 
@@ -26,31 +25,6 @@ const otherCount: Rule = {
   says: 'a count of something is another one in the result',
   kind: 'wrong_value',
   needsAllSteps: true,
-  finds: [
-    example('Run the tests.', '7 tests failed.', call('run_checks', {}, 'Ran 80 tests. 0 tests failed.')),
-    example(
-      'How many are in stock?',
-      'There are 3 available options.',
-      call(
-        'get_product',
-        {},
-        {
-          variants: [
-            { id: 1, available: true },
-            { id: 2, available: true },
-            { id: 3, available: false },
-          ],
-        },
-      ),
-    ),
-  ],
-  spares: [
-    example(
-      'List the open tickets.',
-      'There are four open tickets.',
-      call('list_tickets', {}, { items: ['a', 'b', 'c', 'd'] }),
-    ),
-  ],
   apply: (reading) => {
     const { numbers } = toValues(reading.steps);
     const available = listAvailable(reading.steps);

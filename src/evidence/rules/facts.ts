@@ -1,4 +1,4 @@
-import { isAdvice, isPlan, type Sentence } from '../answer/index.ts';
+import { isAdvice, isOffer, isPlan, type Sentence } from '../answer/index.ts';
 import { FUNCTION_WORDS } from '../language/index.ts';
 import { isUnspaced, Phrases } from '../phrases/index.ts';
 import {
@@ -36,9 +36,10 @@ export type Fact = Place &
   );
 
 const MAX_FACTS = 128;
-/** Where the result of a computation begins: of "¥150 a night = ¥300"; what has a product in it is one as a whole. */
+/** Where the result of a computation begins: of "¥150 a night = ¥300"; a product with the factor before its sign. */
 const givenUpTo = (text: string): number => {
-  if (/\s[÷×]\s|→/.test(text)) return 0;
+  const sign = text.search(/\s[÷×]\s|→/);
+  if (sign >= 0) return text.slice(0, sign).trimEnd().lastIndexOf(' ');
   const at = text.search(/\s=\s/);
   return at < 0 ? text.length : at;
 };
@@ -58,7 +59,7 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
         start: Math.min(start + at.start, statement.end),
         end: Math.min(start + at.end, statement.end),
         state,
-        isStated: isStated && at.start < given,
+        isStated: at.start < given && (isStated || isEntry(statement, at, rest)),
         isGiven: at.start < given,
         ...rest,
       } as Fact);
@@ -79,7 +80,7 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
       const isFound =
         known.states(figure) ||
         known.counts.has(figure.value) ||
-        isInGroups(text, figure, known) ||
+        (figure.dimension === 'none' && isInGroups(text, figure, known)) ||
         isEndOfName(lower, figure, known);
       if (!isFound) open.push({ at: facts.length, figure });
       put(figure, isFound ? 'found' : 'missing', { kind: 'figure', figure });
@@ -88,11 +89,26 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
   for (const { at, figure } of open)
     if (
       known.derives(figure, besides(facts, at, known), true) ||
-      isSum(figure, figure.dimension === 'money' ? besides(facts, at, known) : listFigures(facts))
+      (!figure.isSpan &&
+        isSum(figure, figure.dimension === 'none' ? listFigures(facts) : besides(facts, at, known)))
     )
       facts[at] = { ...(facts[at] as Fact), state: 'derived' };
   return facts;
 }
+
+/** The form of a fact, in whatever section: a heading with its score, a label with its value, an amount that is usual. */
+function isEntry(statement: Sentence, { start }: { start: number }, fact: Partial<Fact>): boolean {
+  const { kind, isInAdvice, text } = statement;
+  const dimension = fact.kind === 'figure' ? fact.figure?.dimension : fact.kind;
+  if (kind === 'label') return !isInAdvice && dimension === 'ratio';
+  if (kind !== 'claim' || isOffer(statement) || isPlan(statement)) return false;
+  return (
+    (dimension === 'money' && !isInAdvice) ||
+    (/^(?:money|time|ratio)$/.test(dimension ?? '') && LABELED.test(text.slice(0, start)))
+  );
+}
+export const LABELED =
+  /^[^.:!?]{2,60}[:：]\W{0,6}(?:(?:about|around|usually|typically|approximately|ca)\.?\W{1,3})?$/i;
 
 /** "VIN ending 17642" */
 const isEndOfName = (lower: string, { start, raw }: Figure, known: Known): boolean =>

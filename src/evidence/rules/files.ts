@@ -1,7 +1,6 @@
 /** Files that are said to be made and that no call made. */
 import { admitsFailure, isPlan, type Sentence } from '../answer/index.ts';
 import type { ReadStep } from '../trace/index.ts';
-import { call, example, failure } from './examples.ts';
 import { onStatement } from './finding.ts';
 import type { Rule, RuleFinding } from './types.ts';
 
@@ -17,25 +16,6 @@ export const unwrittenFile: Rule = {
   says: 'says that a file was made, but no call that went well made it',
   kind: 'tool_never_called',
   needsAllSteps: true,
-  finds: [
-    example(
-      'Write a report to /reports/report.pdf.',
-      'I created the report and saved it to /reports/report.pdf.',
-      call(
-        'write_file',
-        { path: '/reports/make.py', content: "build('/reports/report.pdf')" },
-        'Successfully wrote to /reports/make.py',
-      ),
-    ),
-  ],
-  spares: [
-    example(
-      'Save it as /tmp/a.md.',
-      'I saved the notes to /tmp/a.md.',
-      failure('write_file', { path: '/tmp/a.md' }, 'Error: exists'),
-      call('edit_file', { path: '/tmp/a.md', text: 'notes' }, 'Wrote /tmp/a.md'),
-    ),
-  ],
   apply: (reading) => {
     const calls = reading.steps.filter((step) => !step.isListing);
     if (calls.length === 0 || calls.some(({ isOpaque }) => isOpaque)) return [];

@@ -1,2 +1,2 @@
 export { checkAnswer, isContradiction, RULES, type TraceFinding, type TraceReading } from './find.ts';
-export type { ClaimKind, Example, FindingKind, NotFoundKind, Rule } from './types.ts';
+export type { ClaimKind, FindingKind, NotFoundKind, Rule } from './types.ts';

@@ -2,7 +2,6 @@
 import { isConditional, isPlan, type Sentence } from '../answer/index.ts';
 import type { ReadStep } from '../trace/index.ts';
 import { walkValues } from '../values/index.ts';
-import { call, example } from './examples.ts';
 import { onStatement } from './finding.ts';
 import type { AnswerReading, Rule } from './types.ts';
 import { stepFor } from './values.ts';
@@ -77,20 +76,6 @@ const otherFlag: Rule = {
   says: 'says of a thing what a flag of the result denies',
   kind: 'wrong_value',
   needsAllSteps: true,
-  finds: [
-    example(
-      'Is it insured?',
-      'Yes, your shipment is insured.',
-      call('shipment', { id: '1Z99' }, { id: '1Z99', insured: false, carrier: 'UPS' }),
-    ),
-  ],
-  spares: [
-    example(
-      'Is it insured?',
-      'No, your shipment is not insured.',
-      call('shipment', { id: '1Z99' }, { id: '1Z99', insured: false }),
-    ),
-  ],
   apply: (reading) => {
     const { flags, things, lastOf } = toValues(reading.steps);
     const lastWrite = reading.steps.findLast((step) => !step.isRead)?.index ?? -1;
@@ -125,20 +110,6 @@ const otherCode: Rule = {
   says: 'a code is another one under its key in the result',
   kind: 'wrong_value',
   needsAllSteps: true,
-  finds: [
-    example(
-      'Which gate?',
-      'It leaves from gate E43.',
-      call('flight_status', { flight: 'LX188' }, { flight: 'LX188', gate: 'E34' }),
-    ),
-  ],
-  spares: [
-    example(
-      'Which gate?',
-      'It leaves from gate E34.',
-      call('flight_status', { flight: 'LX188' }, { gate: 'E34' }),
-    ),
-  ],
   apply: (reading) => {
     const { codes, numbers } = toValues(reading.steps);
     const all = new Set([...numbers.values()].flatMap((values) => [...values]));
@@ -188,20 +159,6 @@ const otherState: Rule = {
   says: 'gives a thing another state than the result',
   kind: 'wrong_value',
   needsAllSteps: true,
-  finds: [
-    example(
-      'Where is it?',
-      'Your parcel has been delivered.',
-      call('track', { no: 'SF1' }, { state: 'shipped', city: 'Bonn' }),
-    ),
-  ],
-  spares: [
-    example(
-      'Where is it?',
-      'Your parcel has been shipped.',
-      call('track', { no: 'SF1' }, { state: 'shipped' }),
-    ),
-  ],
   apply: (reading) => {
     const looks = reading.steps.filter((step) => !step.isListing);
     const result = looks.at(-1)?.text.toLowerCase() ?? '';

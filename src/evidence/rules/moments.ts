@@ -1,6 +1,5 @@
 /** Days and times that the calls and the user have otherwise. */
 import { isPlan } from '../answer/index.ts';
-import { call, example } from './examples.ts';
 import type { Rule } from './types.ts';
 import { against, missing, perStatement } from './values.ts';
 
@@ -14,20 +13,6 @@ const otherDay: Rule = {
   says: 'a date is another one than the calls and the user gave',
   kind: 'wrong_value',
   needsAllSteps: true,
-  finds: [
-    example(
-      'Book 4 May.',
-      'The room has been booked for 5 May.',
-      call('book_room', { date: '2024-05-04' }, { status: 'booked' }),
-    ),
-  ],
-  spares: [
-    example(
-      'Book it.',
-      'The room has been booked for May 4.',
-      call('book_room', { date: '2024-05-04' }, { status: 'booked' }),
-    ),
-  ],
   apply: (reading) => {
     const facts = missing(reading).filter((fact) => fact.kind === 'day');
     if (facts.length === 0) return [];
@@ -62,20 +47,6 @@ const otherTime: Rule = {
   says: 'a time is another one than the calls and the user gave',
   kind: 'wrong_value',
   needsAllSteps: true,
-  finds: [
-    example(
-      'Book 3 pm.',
-      "I've booked the table for 4:30 PM.",
-      call('book_table', { time: '15:00' }, { status: 'booked' }),
-    ),
-  ],
-  spares: [
-    example(
-      'Book 3 pm.',
-      "I've booked the table for 3 PM.",
-      call('book_table', { time: '15:00' }, { status: 'booked' }),
-    ),
-  ],
   apply: (reading) => {
     const { known } = reading;
     const facts = missing(reading).filter((fact) => fact.kind === 'time');

@@ -1,7 +1,6 @@
 /** Figures and names that are presented as found and that neither results nor calls nor the user have. */
 import type { ReadStep } from '../trace/index.ts';
-import { call, example } from './examples.ts';
-import { type Fact, OF_SEVERAL } from './facts.ts';
+import { type Fact, LABELED, OF_SEVERAL } from './facts.ts';
 import type { AnswerReading, Rule, RuleFinding } from './types.ts';
 
 /** The answer says itself that it speaks from what is generally known. */
@@ -27,23 +26,21 @@ const figureNotFound: Rule = {
   says: 'a figure that nothing has',
   kind: 'unsupported_number',
   needsAllSteps: true,
-  finds: [
-    example(
-      'How far is it?',
-      'The walk is 5.8 km and the parking costs ¥35 an hour.',
-      call('route', { from: 'a', to: 'b' }, { distance: 5768, mode: 'foot' }),
-    ),
-  ],
-  spares: [
-    example(
-      'How far is it?',
-      'The walk is 5.8 km long.',
-      call('route', { from: 'a', to: 'b' }, { distance: 5768, mode: 'foot' }),
-    ),
-  ],
   apply: (reading) =>
-    firstOfEach(missing(reading).filter((fact) => fact.kind === 'figure' && isConcrete(fact))),
+    firstOfEach(
+      missing(reading).filter(
+        (fact) => fact.kind === 'figure' && isConcrete(fact) && !isRepeated(fact, reading.facts),
+      ),
+    ),
 };
+
+/** The score of a heading that the next statement with a score says as well. */
+const isRepeated = (fact: Fact, facts: readonly Fact[]): boolean => {
+  if (fact.kind !== 'figure' || fact.statement.kind !== 'label') return false;
+  const next = facts.slice(facts.indexOf(fact) + 1).find((one) => isScore(one));
+  return next?.kind === 'figure' && next.statement.kind !== 'label' && next.figure.raw === fact.figure.raw;
+};
+const isScore = (fact: Fact): boolean => fact.kind === 'figure' && fact.figure.dimension === 'ratio';
 
 /** A figure that is more than a small whole number without a unit. */
 const isConcrete = (fact: Fact): boolean => {
@@ -62,27 +59,15 @@ const nameNotFound: Rule = {
   says: 'an address, a path or an identifier that nothing has',
   kind: 'unsupported_name',
   needsAllSteps: true,
-  finds: [
-    example(
-      'Find the page.',
-      'The page is https://example.com/guide/setup-77.',
-      call('search', { q: 'guide' }, 'Guides: https://example.com/guide/start'),
-    ),
-  ],
-  spares: [
-    example(
-      'Find the page.',
-      'The page is https://example.com/guide/start.',
-      call('search', { q: 'guide' }, 'Guides: https://example.com/guide/start'),
-    ),
-  ],
   apply: (reading) =>
     reading.known.isCut || reading.statements.some(({ lower }) => DISCLOSED.test(lower))
       ? []
       : firstOfEach(
           missing(reading).filter(
             (fact) =>
-              fact.kind === 'name' || (fact.kind === 'day' && fact.readings.every((day) => day % 100 !== 0)),
+              fact.kind === 'name' ||
+              (fact.kind === 'time' && LABELED.test(fact.statement.text.slice(0, fact.time.start))) ||
+              (fact.kind === 'day' && fact.readings.every((day) => day % 100 !== 0)),
           ),
         ),
 };

@@ -17,7 +17,6 @@ import {
 } from '../phrases/index.ts';
 import { idsIn, type ReadStep } from '../trace/index.ts';
 import { isTold, listWrites } from './calls.ts';
-import { call, example, failure } from './examples.ts';
 import { onStatement, shares } from './finding.ts';
 import type { Rule } from './types.ts';
 
@@ -29,20 +28,6 @@ const nothingFound: Rule = {
   says: 'states something, but every call failed or found nothing',
   kind: 'empty_result_confident_answer',
   needsAllSteps: true,
-  finds: [
-    example(
-      'Find a flight to Oslo.',
-      'There is a direct flight at 9:15 for 130 dollars.',
-      call('find_flights', { to: 'OSL' }, { results: [] }),
-    ),
-  ],
-  spares: [
-    example(
-      'Is the name marco_91 free?',
-      'Yes, marco_91 is available.',
-      call('get_user', { name: 'marco_91' }, { status: 404, error: 'User not found' }),
-    ),
-  ],
   apply: (reading) => {
     const calls = reading.steps.filter((step) => step.tool !== 'think' && !step.isListing);
     const last = calls.at(-1);
@@ -88,8 +73,6 @@ const failedState: Rule = {
   says: 'says that a thing went well, but the last look says that it failed',
   kind: 'tool_failed_claimed_success',
   needsAllSteps: false,
-  finds: [example('Run the tests.', 'All tests passed.', call('get_run', { id: 4 }, { status: 'failed' }))],
-  spares: [example('Run the tests.', 'The tests failed.', call('get_run', { id: 4 }, { status: 'failed' }))],
   apply: (reading) => {
     const last = reading.steps.at(-1);
     if (
@@ -115,20 +98,6 @@ const deniedAct: Rule = {
   says: 'says that something could not be done, but its call went well',
   kind: 'wrong_negation',
   needsAllSteps: true,
-  finds: [
-    example(
-      'Book a room.',
-      'The room could not be booked.',
-      call('book_room', { room: 4 }, { status: 'confirmed' }),
-    ),
-  ],
-  spares: [
-    example(
-      'Run the backup.',
-      'The backup could not be made.',
-      failure('run_backup', {}, 'failed: disk full'),
-    ),
-  ],
   apply: (reading) => {
     const writes = listWrites(reading);
     const tried = writes.filter((step) => !(step.isBad && step.isRepaired));
@@ -180,16 +149,6 @@ const deniedState: Rule = {
   says: 'says that a thing is down or failed, but the last look says that it is well',
   kind: 'wrong_negation',
   needsAllSteps: true,
-  finds: [
-    example(
-      'Is the payment service up?',
-      'The payment service is down.',
-      call('health_check', { service: 'payments' }, { status: 'ok', uptime: '17d' }),
-    ),
-  ],
-  spares: [
-    example('Is it up?', 'The payment service is down.', call('health_check', {}, { status: 'down' })),
-  ],
   apply: (reading) => {
     const last = reading.steps.at(-1);
     if (last === undefined || last.text.length > MAX_STATE_CHARS || last.isFailedState) return [];

@@ -1,7 +1,6 @@
 /** Money that was moved. */
 import type { ReadStep } from '../trace/index.ts';
 import { numbersIn, walkValues } from '../values/index.ts';
-import { call, example } from './examples.ts';
 import { isSum, listFigures } from './facts.ts';
 import type { Rule } from './types.ts';
 import { against, perStatement } from './values.ts';
@@ -15,21 +14,6 @@ export const otherPayment: Rule = {
   says: 'an amount that was charged or refunded is another one in the calls',
   kind: 'wrong_value',
   needsAllSteps: true,
-  finds: [
-    example(
-      'Exchange the lamp.',
-      'The exchange is done, and a refund of $20.00 has been paid.',
-      call('get_item', { id: 1 }, { price: 20 }),
-      call('exchange_item', { id: 1 }, { status: 'done', price: 34, amount: 15 }),
-    ),
-  ],
-  spares: [
-    example(
-      'Refund it.',
-      'A refund of $15.00 has been paid.',
-      call('refund', { id: 1 }, { status: 'done', amount: 15 }),
-    ),
-  ],
   apply: (reading) => {
     const amounts = movedAmounts(reading.steps);
     if (amounts.moved.length === 0) return [];

@@ -2,7 +2,6 @@
 import { admitsFailure, isConditional, isPlan, type Sentence } from '../answer/index.ts';
 import { Phrases } from '../phrases/index.ts';
 import { daysIn, numberOfWord } from '../values/index.ts';
-import { call, example, failure } from './examples.ts';
 import { onStatement } from './finding.ts';
 import type { AnswerReading, Rule } from './types.ts';
 
@@ -21,21 +20,6 @@ const failedSource: Rule = {
   says: 'says that it rests on a search or on current data, but every look-up failed or found nothing',
   kind: 'empty_result_confident_answer',
   needsAllSteps: true,
-  finds: [
-    example(
-      'Save a list of cheap gadgets to /tmp/g.csv.',
-      'I saved the list to /tmp/g.csv. Its prices are based on current market ranges.',
-      failure('web_search', { query: 'cheap gadgets' }, 'Error: too many requests'),
-      call('write_file', { path: '/tmp/g.csv', content: 'Lamp,5' }, 'Wrote /tmp/g.csv'),
-    ),
-  ],
-  spares: [
-    example(
-      'Find cheap gadgets.',
-      'The search failed, so these prices are not based on current data.',
-      failure('web_search', { query: 'cheap gadgets' }, 'Error: too many requests'),
-    ),
-  ],
   apply: (reading) => {
     const looks = reading.steps.filter((step) => step.isRead && !step.isListing);
     if (looks.length === 0 || looks.some(({ outcome }) => outcome !== 'failed' && outcome !== 'empty'))
@@ -77,23 +61,6 @@ const pastAsFuture: Rule = {
   says: 'says of days that they are to come, but a call says that today is later',
   kind: 'wrong_value',
   needsAllSteps: false,
-  finds: [
-    example(
-      'Which days are good in the coming months?',
-      'Here are the best days in the near future: 15 January 2025 and 12 February 2025.',
-      call('get_current_date', {}, '2025-07-22'),
-      call('get_calendar', { day: '2025-01-15' }, { day: '2025-01-15', good: true }),
-      call('get_calendar', { day: '2025-02-12' }, { day: '2025-02-12', good: true }),
-    ),
-  ],
-  spares: [
-    example(
-      'Which days are good in the coming months?',
-      'Here are the best days in the near future: 15 August 2025.',
-      call('get_current_date', {}, '2025-07-22'),
-      call('get_calendar', { day: '2025-08-15' }, { day: '2025-08-15', good: true }),
-    ),
-  ],
   apply: (reading) => {
     const said = reading.statements.filter((one) => one.kind === 'claim' && IN_FUTURE.test(one.lower));
     const now = said.length === 0 ? undefined : findToday(reading);
@@ -114,25 +81,6 @@ const otherSpan: Rule = {
   says: 'says how many days a plan has, and gives another number of days',
   kind: 'wrong_value',
   needsAllSteps: false,
-  finds: [
-    example(
-      'Plan three days in Rome.',
-      "Here's a detailed 3-day trip for you.\n\n### Day 1\n- Forum\n\n### Day 2\n- Vatican\n\n### Day 3\n- Ostia\n\n### Day 4\n- Return",
-      call('search_trains', { to: 'Rome' }, { trains: ['FR 9601'] }),
-    ),
-    example(
-      'Plan my meals for next week.',
-      "I've made a meal plan for next week.\n\n### Monday\n- Soup",
-      call('get_recipes', {}, { days: ['Monday', 'Tuesday'], meals: ['Soup', 'Rice'] }),
-    ),
-  ],
-  spares: [
-    example(
-      'Plan three days in Rome.',
-      "Here's a detailed 3-day trip for you.\n\n### Day 1\n- Forum\n\n### Day 2\n- Vatican\n\n### Day 3\n- Ostia",
-      call('search_trains', { to: 'Rome' }, { trains: ['FR 9601'] }),
-    ),
-  ],
   apply: ({ statements }) => {
     const labels = statements.filter(({ kind, isItem }) => kind === 'label' || !isItem);
     const days = labels.flatMap(({ lower }) => DAY.exec(lower)?.[1] ?? []).map(Number);
@@ -156,20 +104,6 @@ const otherDistance: Rule = {
   says: 'says how many versions lie between two, and the two say otherwise',
   kind: 'wrong_value',
   needsAllSteps: false,
-  finds: [
-    example(
-      'Is core 2.13.4 outdated?',
-      "You're 5 major versions behind (2.13.4 → 2.18.4).",
-      call('get_latest', { name: 'core', version: '2.13.4' }, '2.18.4'),
-    ),
-  ],
-  spares: [
-    example(
-      'Is core 2.13.4 outdated?',
-      "You're 5 minor versions behind (2.13.4 → 2.18.4).",
-      call('get_latest', { name: 'core', version: '2.13.4' }, '2.18.4'),
-    ),
-  ],
   apply: ({ statements, steps }) => {
     const isOther = ({ kind, lower }: Sentence) => {
       const [, count = '', part] = BEHIND.exec(lower) ?? [];

@@ -1,5 +1,5 @@
 import type { ActClaim, Sentence } from '../answer/index.ts';
-import type { ReadStep, TraceStep } from '../trace/index.ts';
+import type { ReadStep } from '../trace/index.ts';
 import type { Known } from '../values/index.ts';
 import type { Fact } from './facts.ts';
 
@@ -35,14 +35,7 @@ export interface AnswerReading {
   readonly facts: readonly Fact[];
 }
 
-/** A short run that a rule must find, or must leave alone. */
-export interface Example {
-  readonly prompt: string;
-  readonly answer: string;
-  readonly steps: readonly TraceStep[];
-}
-
-/** One way in which an answer can be wrong. */
+/** One way in which an answer can be wrong. What it must find and must leave alone is in `bench/rule-examples.jsonl`. */
 export interface Rule {
   readonly name: string;
   /** In plain words. */
@@ -50,8 +43,6 @@ export interface Rule {
   readonly kind: FindingKind;
   /** It holds only if no call is missing. */
   readonly needsAllSteps: boolean;
-  readonly finds: readonly Example[];
-  readonly spares: readonly Example[];
   /** It may give another kind than its own where the same words are wrong in another way. */
   readonly apply: (reading: AnswerReading) => readonly (RuleFinding & { readonly kind?: FindingKind })[];
 }

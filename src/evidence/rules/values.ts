@@ -2,7 +2,6 @@
 import { isConditional, isPlan, type Sentence } from '../answer/index.ts';
 import type { ReadStep } from '../trace/index.ts';
 import { type Figure, type Known, Slips } from '../values/index.ts';
-import { call, example } from './examples.ts';
 import { type Fact, isSum, listFigures } from './facts.ts';
 import { onStatement } from './finding.ts';
 import type { AnswerReading, Rule, RuleFinding } from './types.ts';
@@ -61,11 +60,6 @@ const otherFigure: Rule = {
   says: 'a figure is one digit off the one in the result',
   kind: 'wrong_value',
   needsAllSteps: true,
-  finds: [example('How much is the fee?', 'The fee is $184.50.', call('get_fee', {}, { fee: 124.5 }))],
-  spares: [
-    example('What is the total?', 'The total is $41.25.', call('get_items', {}, { prices: [19.5, 21.75] })),
-    example('How warm is it?', 'It is 22 °C (about 72 °F).', call('get_weather', {}, '22C')),
-  ],
   apply: (reading) => {
     const supported = reading.facts.flatMap((fact) =>
       fact.kind === 'figure' && fact.state === 'found' ? [fact.figure] : [],
@@ -127,20 +121,6 @@ const otherName: Rule = {
   says: 'an identifier is one character off the one in the calls',
   kind: 'wrong_value',
   needsAllSteps: true,
-  finds: [
-    example(
-      'Cancel it.',
-      'Order W2066703 has been cancelled.',
-      call('cancel_order', { id: 'W2466703' }, { id: 'W2466703', status: 'cancelled' }),
-    ),
-  ],
-  spares: [
-    example(
-      'Cancel it.',
-      'Order W2466703 has been cancelled.',
-      call('cancel_order', { id: 'W2466703' }, { status: 'cancelled' }),
-    ),
-  ],
   apply: (reading) => {
     const facts = missing(reading).filter((fact) => fact.kind === 'name' && fact.name.kind === 'id');
     const ended = reading.statements.filter(({ kind, lower }) => kind === 'claim' && ENDING.test(lower));
@@ -188,20 +168,6 @@ const otherWay: Rule = {
   says: 'says that something rose or fell, and its own figures say the opposite',
   kind: 'wrong_value',
   needsAllSteps: false,
-  finds: [
-    example(
-      'How did the weight change?',
-      'The weight went up, from 82.4 to 79.9.',
-      call('vitals', {}, [{ kg: 82.4 }, { kg: 79.9 }]),
-    ),
-  ],
-  spares: [
-    example(
-      'How did it change?',
-      'The weight went down, from 82.4 to 79.9.',
-      call('vitals', {}, [{ kg: 82.4 }, { kg: 79.9 }]),
-    ),
-  ],
   apply: (reading) =>
     reading.statements.flatMap((statement) => {
       const isUp = UP.test(statement.lower);

@@ -93,6 +93,7 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
     arguments: args,
     text,
     argumentsText,
+    given: isRead ? argumentsText : textOfValue(withoutTexts(args), argumentsRoom),
     lower: `${text}\n${argumentsText}`.toLowerCase(),
     isCut: text.length >= stepRoom || isCutOff(given.result),
     ids: idsIn(argumentsText),
@@ -104,6 +105,17 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
     target: textOfValue(members[0], MIN_CHARS),
   };
 }
+
+const MAX_GIVEN_CHARS = 400;
+/** Arguments without the documents that a call was given to write: those are the model's own words. */
+const withoutTexts = (args: unknown): unknown =>
+  isObject(args)
+    ? Object.fromEntries(
+        Object.entries(args).filter(
+          ([, value]) => !(typeof value === 'string' && value.length > MAX_GIVEN_CHARS),
+        ),
+      )
+    : args;
 
 function findEnd(given: TraceStep, value: unknown, toolWords: readonly string[], isRead: boolean): StepEnd {
   if (given.isError === true) return { outcome: 'failed' };

@@ -51,6 +51,8 @@ export interface ReadStep {
   /** The result as plain text, with nested JSON taken apart; cut. */
   readonly text: string;
   readonly argumentsText: string;
+  /** The arguments without long texts that the call was to write. */
+  readonly given: string;
   /** Both in lower case. */
   readonly lower: string;
   /** Not all of the result was read, or it was cut before it came here. */

@@ -18,6 +18,8 @@ export interface Figure {
   readonly factor: number;
   /** Of a ratio, what it is out of: 10 of "9/10". */
   readonly whole: string | undefined;
+  /** An end of a span: "15-20". */
+  readonly isSpan: boolean;
   /** Rounded, as the words before it say: "about", "over". */
   readonly isAbout: boolean;
   /** The words that follow, in lower case. */
@@ -30,6 +32,7 @@ const SCALE =
   /^[\s-]?(thousand|tausend|mille|mil(?!l)|k|mio\.?|mn|mrd\.?|milliarden|milliards|millionen|millones|milhões|millions?|m|bn|billionen|billions?|b|tn|trillions?|t)(?![\p{L}\p{N}])|^(百万|千|万|萬|亿|億|兆)(\d{1,4})?/iu;
 const UNIT =
   /^[\s-]?(°\s?[CF]?|[%％℃$€£¥円元度米天年克]|美元|ドル|公里|毫升|分钟|小时|時間|[\p{Script=Latin}]{1,11})/iu;
+const SPAN = /^\s?[-–~～]\s?$/;
 const MAX_FIGURES = 96;
 const MAX_AFTER = 60;
 
@@ -73,10 +76,16 @@ export function figuresIn(text: string): readonly Figure[] {
       currency !== undefined
         ? (['money', 1] as const)
         : (known ?? ([wholeOf === undefined ? 'none' : 'ratio', 1] as const));
-    // The end of "$20-25".
-    const span = figures.at(-1);
-    const isEnd =
-      span?.dimension === 'money' && dimension === 'none' && /^[-–]$/.test(text.slice(span.end, match.index));
+    // "$20-25", "15–20 minutes": both ends have the unit of one.
+    const first = figures.at(-1);
+    const isSpan = first !== undefined && SPAN.test(text.slice(first.end, match.index));
+    const isEnd = isSpan && first.dimension === 'money' && dimension === 'none';
+    if (isSpan)
+      figures[figures.length - 1] = {
+        ...first,
+        isSpan,
+        ...(first.dimension === 'none' && dimension !== 'ratio' && { dimension, factor }),
+      };
     const isTemperature = dimension === 'temperature';
     if (isTemperature && /^[cf]$/.test(word ?? '') && /^\s/.test(unit?.[0] ?? '')) continue;
     const before = text.slice(Math.max(0, match.index - 24), match.index);
@@ -92,6 +101,7 @@ export function figuresIn(text: string): readonly Figure[] {
       dimension: isEnd ? 'money' : dimension,
       factor,
       whole: wholeOf,
+      isSpan,
       isAbout:
         /[~≈≥≤<>+约約]\s?[$€£¥]?$/.test(before) ||
         /^\s?\+/.test(text.slice(end, end + 2)) ||
@@ -172,6 +182,56 @@ export const amountsIn = (text: string, limit: number): readonly number[] => {
   }
   return [...amounts];
 };
+
+/** How measures are written in a text in lower case, and the keys under which they stand without a unit. */
+const MEASURES = {
+  time: {
+    written: writtenAs('time', 3600),
+    keyed: keyedAs('duration|minutes|mins|seconds|secs|hours|time|eta'),
+    sizes: [1, 60, 3600],
+  },
+  percent: {
+    written: writtenAs('percent', 1),
+    keyed: keyedAs('percent|pct|rate|ratio|share|score|change|humidity|prob'),
+    sizes: [1, 100],
+  },
+  data: {
+    written: writtenAs('data', 1e12),
+    keyed: keyedAs('size|bytes|kb|mb|gb|length|memory|disk'),
+    sizes: [1, 1e3, 1e6, 1024, 1_048_576],
+  },
+};
+export type Measure = keyof typeof MEASURES;
+export const isMeasure = (dimension: Dimension): dimension is Measure => Object.hasOwn(MEASURES, dimension);
+
+/** Numbers, or both ends of a span, with a unit of at most this size. */
+function writtenAs(dimension: Dimension, most: number): RegExp {
+  const number = '(\\d{1,9}(?:[.,]\\d{1,9})?)';
+  const units = [...UNITS]
+    .flatMap(([name, [of, size]]) => (of === dimension && size <= most ? [name] : []))
+    .sort((left, right) => right.length - left.length);
+  const span = `(?:\\s?(?:[-–~～]|to)\\s?${number})?`;
+  return new RegExp(`(?<![\\d.,])${number}${span}[\\s-]?(${units.join('|')})(?![\\p{L}\\d])`, 'gu');
+}
+function keyedAs(words: string): RegExp {
+  return new RegExp(`"[a-z_]{0,24}(?:${words})[a-z_]{0,12}":\\s?"?-?(\\d{1,15}(?:\\.\\d{1,9})?)`, 'g');
+}
+
+/** The numbers of a text in lower case that measure this, in its base unit; without a unit, in each that it may be. */
+export function measuresIn(text: string, measure: Measure, limit: number): readonly number[] {
+  const { written, keyed, sizes } = MEASURES[measure];
+  const found = new Set<number>();
+  for (const [, one = '', other = one, unit = ''] of text.matchAll(written)) {
+    if (found.size >= limit) break;
+    const size = UNITS.get(unit)?.[1] ?? 1;
+    found.add(toNumber(one) * size).add(toNumber(other) * size);
+  }
+  for (const [, number] of text.matchAll(keyed)) {
+    if (found.size >= limit) break;
+    for (const size of sizes) found.add(Number(number) * size);
+  }
+  return [...found];
+}
 
 const PLAIN_NUMBER = /-?\d{1,18}(?:[.,]\d{1,18}){0,6}/g;
 const WHOLE_GROUPED = /^-?(?:\d{1,3}(?:,\d{3}){1,5}(?:\.\d+)?|\d{1,3}(?:\.\d{3}){0,5},\d{1,2}|\d+,\d{1,2})$/;

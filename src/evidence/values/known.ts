@@ -1,9 +1,19 @@
 import type { ReadStep } from '../trace/index.ts';
 import { Addends, isOfAmounts } from './derive.ts';
-import { amountsIn, type Figure, figuresIn, numberOfWord, numbersIn } from './figures.ts';
+import {
+  amountsIn,
+  type Figure,
+  figuresIn,
+  isMeasure,
+  type Measure,
+  measuresIn,
+  numberOfWord,
+  numbersIn,
+} from './figures.ts';
 import { knownDays, type TimeOfDay, timesIn } from './moments.ts';
+import { readTotals, walkValues } from './records.ts';
 import { isSwap, Slips } from './slips.ts';
-import { listSizes } from './units.ts';
+import { type Dimension, listSizes } from './units.ts';
 
 const MAX_PROMPT_CHARS = 16_384;
 const MAX_NUMBERS = 12_000;
@@ -16,8 +26,6 @@ const FEW_SHORT = 8;
 const MANY = 48;
 /** So many amounts with a sign show that results have one. */
 const MIN_AMOUNTS = 3;
-const MAX_NODES = 5000;
-const MAX_DEPTH = 8;
 const MAX_IDS = 8000;
 const MAX_LOOKUPS = 120;
 const NAME_BREAK = /[^\w.#-]+/;
@@ -39,6 +47,7 @@ export class Known {
   readonly #numbers: Addends;
   readonly #set: ReadonlySet<number>;
   readonly #spoken = new Map<RegExp, boolean>();
+  readonly #measures = new Map<Measure, Addends>();
   #totals: Addends | undefined;
   #amounts: Addends | 'unsigned' | undefined;
   #addends: Addends | undefined;
@@ -84,6 +93,11 @@ export class Known {
     const numbers = (dimension === 'money' ? this.#money : undefined) ?? this.#numbers;
     const has = (center: number, within: number) => numbers.hasWithin(center - within, center + within);
     if (this.#isTotal(value)) return true;
+    const measured = this.#measured(dimension);
+    if (measured !== undefined && (figure.isSpan || dimension !== 'percent')) {
+      const within = Math.max(off, MEASURED * value) * factor;
+      return measured.hasWithin(value * factor - within, value * factor + within);
+    }
     // "$20" of 19.95: an amount is not rounded by half.
     if (numbers !== this.#numbers) return has(value, figure.isAbout ? off : CENTS) || has(plain, 0.001);
     if (this.#set.has(value) || this.#set.has(plain)) return true;
@@ -110,6 +124,22 @@ export class Known {
       this.#amounts = amounts.length < MIN_AMOUNTS ? 'unsigned' : new Addends(amounts);
     }
     return this.#amounts === 'unsigned' ? undefined : this.#amounts;
+  }
+
+  /** What long results measure so, by units and keys, without texts that the agent wrote: another number is then none. */
+  #measured(dimension: Dimension): Addends | undefined {
+    if (this.given.length <= FEW || !isMeasure(dimension)) return undefined;
+    const known =
+      this.#measures.get(dimension) ??
+      new Addends(
+        measuresIn(
+          `${this.steps.map((step) => `${step.text}\n${step.given}`).join('\n')}\n${this.prompt}`.toLowerCase(),
+          dimension,
+          MAX_NUMBERS,
+        ),
+      );
+    this.#measures.set(dimension, known);
+    return known;
   }
 
   /** Whether anything is measured so: where no result speaks of money, its numbers give no price. */
@@ -144,6 +174,15 @@ export class Known {
     const supported = beside.map((one) => one.value);
     if (figure.dimension === 'temperature' || figure.dimension === 'ratio' || !this.#mentionsStep(figure))
       return false;
+    if (this.#measured(figure.dimension) !== undefined) {
+      if (figure.isSpan) return false;
+      const same = beside.filter(({ dimension }) => dimension === figure.dimension);
+      if (figure.dimension !== 'percent')
+        return new Addends(same.map((one) => (one.value * one.factor) / figure.factor)).gives(
+          value,
+          figure.tolerance,
+        );
+    }
     if (figure.dimension === 'percent' && isWide) {
       const all = this.#set.size <= MANY ? [...this.#set, ...supported] : supported;
       return new Addends(all).isShare(value, Math.max(figure.tolerance, 0.051));
@@ -257,29 +296,9 @@ const MONEY =
 /** A price under its key has no sign. */
 const PRICED = /"[a-z_]{0,24}(?:price|cost|amount|total|fee|balance|fare|paid|value)[a-z_]{0,12}":\s?-?\d/;
 const SHARE = /[%％]|percent|pct|rate|ratio|share|score|prozent|\b0\.\d/;
-const MAX_COLUMNS = 200;
-/** Sums of lists of numbers, and of numbers under the same key of the members of a list. */
-function readTotals(value: unknown): readonly number[] {
-  const totals: number[] = [];
-  walkValues(value, (part) => {
-    if (totals.length > MAX_COLUMNS) return;
-    const sums = new Map<string, number>();
-    const add = (key: string, number: unknown) => {
-      if (typeof number === 'number') sums.set(key, (sums.get(key) ?? 0) + number);
-    };
-    const members = Object.values(part).slice(0, MAX_COLUMNS);
-    if (members.length < 2) return;
-    for (const member of members) {
-      if (Array.isArray(part)) add('', member);
-      if (typeof member !== 'object' || member === null) continue;
-      for (const key of Object.keys(member).slice(0, 24)) add(key, (member as Record<string, unknown>)[key]);
-    }
-    totals.push(...sums.values());
-  });
-  return totals;
-}
-
 const CENTS = 0.0501;
+/** "8.5 minutes" of 513 seconds. */
+const MEASURED = 0.011;
 /** How far a round figure may be off, of itself. */
 const ABOUT = 0.06;
 /** Half of the last digit that is not 0: of "about 2,900". */
@@ -303,22 +322,6 @@ const mostOfLength = (form: string): number => {
   const digits = form.replace(/\.00$|\D/g, '').length;
   return (digits > 3 ? 0.01 : 0.03) * 10 ** (digits - 1);
 };
-
-/** Calls back with the lists and records of a value, bounded. */
-export function walkValues(value: unknown, take: (value: object, key: string) => void): void {
-  let left = MAX_NODES;
-  const walk = (part: unknown, key: string, depth: number): void => {
-    if (typeof part !== 'object' || part === null || depth > MAX_DEPTH || left-- <= 0) return;
-    take(part, key);
-    if (Array.isArray(part)) for (const member of part.slice(0, 500)) walk(member, key, depth + 1);
-    else
-      for (const name in part) {
-        if (left <= 0) return;
-        walk((part as Record<string, unknown>)[name], name, depth + 1);
-      }
-  };
-  walk(value, '', 0);
-}
 
 /** The figures of a statement, without those inside names, days and times. */
 export function figuresOutside(

@@ -36,7 +36,7 @@ export {
 } from './format.ts';
 export { importExchanges, type RecordedExchange, readRecordedExchange } from './import.ts';
 export { fromGoldenInput, readSecrets, toGoldenInput } from './input.ts';
-export { findRecorder, Journal } from './journal.ts';
+export { Journal } from './journal.ts';
 export { A_CATEGORY, A_DATE_OR_NULL, A_GOLDEN, A_NUMBER_OR_NULL } from './option-kinds.ts';
 export {
   type GoldenProblem,

@@ -2,9 +2,8 @@
  * A recording under way: lines of JSON, the first of which says so. What was written is readable whenever the program
  * is killed; at its end the golden takes the file's place.
  */
-import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { isProcessAlive, writePrivateFileSync } from '../../base/index.ts';
+import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { writePrivateFileSync } from '../../base/index.ts';
 import { isObject } from '../../json/index.ts';
 import { goldenOfProgram, type ProgramHead, type ProgramPart } from './assemble.ts';
 import { sealGolden } from './checksum.ts';
@@ -12,20 +11,26 @@ import type { Golden } from './format.ts';
 import { formatGolden } from './write.ts';
 
 const MARK = '{"golden_journal":1,';
+const JOURNAL = /^\{"golden_journal":1,"pid":(\d{1,10}),/;
 
 /** Writes a recording under way. */
 export class Journal {
-  readonly #path: string;
+  /** Where it is. */
+  readonly path: string;
   readonly #head: ProgramHead;
   readonly #file: number;
 
-  /** @throws the file system's error; an error if another file than a golden is there, or another process records to it. */
+  /**
+   * @param path where to write; if another process records to it, or has since this one started, as a forked one does, a
+   * file of this process beside it.
+   * @throws the file system's error; an error if another file than a golden is there.
+   */
   constructor(path: string, head: ProgramHead) {
-    refuseOther(path);
-    this.#path = path;
+    this.path = isTaken(path) ? `${path.replace(/\.json$/, '')}.${process.pid}.json` : path;
+    if (this.path !== path && isTaken(this.path)) throw new Error(`${this.path} is taken`);
     this.#head = head;
-    writePrivateFileSync(path, `${MARK}${JSON.stringify({ pid: process.pid, head }).slice(1)}\n`);
-    this.#file = openSync(path, 'a');
+    writePrivateFileSync(this.path, `${MARK}${JSON.stringify({ pid: process.pid, head }).slice(1)}\n`);
+    this.#file = openSync(this.path, 'a');
   }
 
   add(part: ProgramPart): void {
@@ -34,39 +39,44 @@ export class Journal {
 
   /** Puts the golden in the place of the journal. @param isWhole false if parts are missing */
   finish(parts: readonly ProgramPart[], isWhole: boolean): void {
+    const { ino } = fstatSync(this.#file);
     closeSync(this.#file);
-    writePrivateFileSync(this.#path, formatGolden(sealGolden(goldenOfProgram(this.#head, parts, isWhole))));
+    if (statSync(this.path, { throwIfNoEntry: false })?.ino !== ino)
+      throw new Error('another file was put in its place');
+    writePrivateFileSync(this.path, formatGolden(sealGolden(goldenOfProgram(this.#head, parts, isWhole))));
   }
 }
 
-/** A recording takes the place of a golden, an earlier recording or an empty file, and of nothing else. */
-function refuseOther(path: string): void {
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return;
-  const text = readFileSync(path, 'utf8');
-  const start = text.trimStart();
-  if (start === '' || /^\{\s*"format_version":/.test(start)) return;
-  if (!start.startsWith(MARK)) throw new Error(`${path} is no golden, and is not replaced`);
-  const owner = parsed(start.split('\n', 1)[0] ?? '');
-  if (isObject(owner) && typeof owner.pid === 'number' && owner.pid !== process.pid && isRunning(owner.pid))
-    throw new Error(`Process ${owner.pid} is recording to it`);
+/**
+ * Whether another process records to a file. A recording takes the place of an earlier golden, an earlier recording or an
+ * empty file.
+ * @throws an error for any other file.
+ */
+function isTaken(path: string): boolean {
+  const about = statSync(path, { throwIfNoEntry: false });
+  if (about?.isFile() !== true) return false;
+  const start = readStart(path).trimStart();
+  const [isJournal, owner] = JOURNAL.exec(start) ?? [];
+  if (start !== '' && isJournal === undefined && !/^\{\s*"format_version":/.test(start))
+    throw new Error(`${path} is no golden, and is not replaced`);
+  return about.mtimeMs > performance.timeOrigin || (owner !== undefined && isRunning(Number(owner)));
+}
+
+function readStart(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(1024);
+    return bytes.toString('utf8', 0, readSync(file, bytes));
+  } finally {
+    closeSync(file);
+  }
 }
 
 function isRunning(pid: number): boolean {
   try {
-    return process.kill(pid, 0);
+    return pid !== process.pid && process.kill(pid, 0);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-/** The other process that is recording to a file. */
-export async function findRecorder(path: string): Promise<number | undefined> {
-  try {
-    const [line = ''] = (await readFile(path, 'utf8')).split('\n', 1);
-    const pid = line.startsWith(MARK) ? (JSON.parse(line) as { pid?: unknown }).pid : undefined;
-    return typeof pid === 'number' && (await isProcessAlive(pid, undefined)) ? pid : undefined;
-  } catch {
-    return undefined;
   }
 }
 

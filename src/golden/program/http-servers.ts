@@ -1,6 +1,7 @@
 /** MCP servers over Streamable HTTP, while they are recorded: a request holds messages, its response their answers. */
 import { errorMessage } from '../../base/index.ts';
 import { parseOrKeep } from '../../json/index.ts';
+import { tapped } from '../record/index.ts';
 import type { ServerTap } from './server-tap.ts';
 import { Lines, type PassedMessage, rpcMessages } from './traffic.ts';
 
@@ -25,46 +26,64 @@ export class ServerRequests {
   }
 }
 
+/** How much may be seen, and what to do with what goes wrong. */
+interface Bounds {
+  mayHold(bytes: number): boolean;
+  attempt(work: () => void): void;
+}
+
 /** The same response; the messages in it are seen. */
-export async function recordedAnswer(tap: ServerTap, answer: Promise<Response>): Promise<Response> {
+export async function recordedAnswer(
+  tap: ServerTap,
+  answer: Promise<Response>,
+  { mayHold, attempt }: Bounds,
+): Promise<Response> {
   let response: Response;
   try {
     response = await answer;
   } catch (error) {
-    tap.lost(errorMessage(error));
+    attempt(() => tap.lost(errorMessage(error)));
     throw error;
   }
   const type = response.headers.get('content-type') ?? '';
   if (response.body === null || !/json|event-stream/.test(type)) {
-    if (!response.ok) tap.lost(`HTTP ${response.status}`);
+    if (!response.ok) attempt(() => tap.lost(`HTTP ${response.status}`));
     return response;
   }
   const see = (text: string): void => {
     for (const message of rpcMessages(parseOrKeep(text)) ?? []) tap.server(message);
   };
-  const reader = type.includes('event-stream') ? events(see) : whole(see);
-  const passed = response.body.pipeThrough(reader);
-  return Object.defineProperty(new Response(passed, response), 'url', { value: response.url });
-}
-
-function whole(see: (text: string) => void): TransformStream<Uint8Array, Uint8Array> {
-  const decoder = new TextDecoder();
-  let text = '';
-  return new TransformStream({
-    transform(chunk, controller) {
-      text += decoder.decode(chunk, { stream: true });
-      controller.enqueue(chunk);
+  const reader = type.includes('event-stream') ? readEvents(see) : readWhole(see);
+  return tapped(response, {
+    seen: (chunk) => {
+      if (mayHold(chunk.length)) attempt(() => reader.read(chunk));
     },
-    flush: () => see(text + decoder.decode()),
+    end: () => attempt(() => reader.end()),
   });
 }
 
+interface BodyReader {
+  read(chunk: Uint8Array): void;
+  end(): void;
+}
+
+function readWhole(see: (text: string) => void): BodyReader {
+  const decoder = new TextDecoder();
+  let text = '';
+  return {
+    read: (chunk) => {
+      text += decoder.decode(chunk, { stream: true });
+    },
+    end: () => see(text + decoder.decode()),
+  };
+}
+
 /** An event may have several `data` lines, which belong together. */
-function events(see: (text: string) => void): TransformStream<Uint8Array, Uint8Array> {
+function readEvents(see: (text: string) => void): BodyReader {
   const lines = new Lines();
   let data: string[] = [];
-  return new TransformStream({
-    transform(chunk, controller) {
+  return {
+    read: (chunk) => {
       for (const line of lines.read(chunk)) {
         if (line.startsWith('data:')) data.push(line.slice(5).trim());
         else if (line === '' && data.length > 0) {
@@ -72,7 +91,7 @@ function events(see: (text: string) => void): TransformStream<Uint8Array, Uint8A
           data = [];
         }
       }
-      controller.enqueue(chunk);
     },
-  });
+    end: () => {},
+  };
 }

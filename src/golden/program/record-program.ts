@@ -17,21 +17,24 @@ import { recordedAnswer, ServerRequests } from './http-servers.ts';
 import { say } from './say.ts';
 import { installSeams, type NodeRequest, type Seams, type SpawnedCommand } from './seams.ts';
 import { ServerNames, ServerTap } from './server-tap.ts';
-import { decoded, tapProcess, tapRequest } from './taps.ts';
+import { Collected, decoded, Room, readHeaders, tapProcess, tapRequest } from './taps.ts';
 import {
   isModelAddress,
   isModelRequest,
   isOpening,
   Lines,
   mayConcern,
+  type PassedMessage,
   rpcLine,
   rpcMessages,
 } from './traffic.ts';
 
 /** As for runs of `mcpGhost`. */
 const EXPIRY_DAYS = 180;
-/** Characters of JSON that a recording may hold. */
+/** Characters of JSON that a recording may hold, and bytes of what passes for it. */
 const MAX_CHARS = 64 * 1024 * 1024;
+/** Longest first line of a process that may be an MCP server. */
+const MAX_FIRST_LINE = 64 * 1024;
 
 /** Records what this process exchanges with models and MCP servers, from now to its end, to one golden. */
 export function recordProgram(path: string): void {
@@ -39,6 +42,8 @@ export function recordProgram(path: string): void {
   installSeams(recorder);
   process.once('exit', () => recorder.finish());
 }
+
+const TOO_LARGE = `it is larger than ${MAX_CHARS} characters`;
 
 class ProgramRecorder implements Seams {
   readonly #path: string;
@@ -57,6 +62,7 @@ class ProgramRecorder implements Seams {
   #inChunk: number | undefined;
   #chars = 0;
   #isStopped = false;
+  readonly #room = new Room(MAX_CHARS);
 
   constructor(path: string) {
     this.#path = path;
@@ -73,6 +79,7 @@ class ProgramRecorder implements Seams {
     };
     this.#model = new ModelRecorder(this.#scrubber, {
       next,
+      mayHold: (bytes) => this.#mayHold(bytes),
       ended: (exchange, { isFromProvider, sdk }) =>
         this.#keep({ exchange, is_from_provider: isFromProvider, sdk }),
     });
@@ -94,8 +101,9 @@ class ProgramRecorder implements Seams {
       const answer = original(...sent.args);
       // It is awaited later, and may have failed before.
       answer.catch(() => {});
-      const text = copy.text();
-      return await this.#passed(copy, url, text, answer);
+      const body = new Collected(this.#room);
+      const text = readText(copy, body);
+      return await this.#passed(copy, url, { text, body }, answer);
     };
   }
 
@@ -103,41 +111,79 @@ class ProgramRecorder implements Seams {
   async #passed(
     copy: Request,
     url: URL,
-    text: Promise<string>,
+    { text, body }: { readonly text: Promise<string>; readonly body: Collected },
     answer: Promise<Response>,
   ): Promise<Response> {
     // A body that the program wrote is there at once; a stream may go on after its answer, or without end.
     const isSent = text.then(parseOrKeep, () => undefined);
     const isAnswered = answer.then(nextTurn, nextTurn);
-    const body = await Promise.race([isSent, isAnswered]);
-    if (isModelRequest(copy.method, url, body)) return await this.#model.pass(copy, text, answer);
-    const messages = copy.method === 'POST' ? rpcMessages(body) : undefined;
-    if (messages === undefined) return await answer;
+    const value = await Promise.race([isSent, isAnswered]);
+    let passed: Promise<Response> | undefined;
+    this.#try(() => {
+      passed = this.#recorded(copy, url, { text, body, value }, answer);
+    });
+    if (passed !== undefined) return await passed;
+    void isSent.then(() => body.drop());
+    return await answer;
+  }
+
+  /** @returns the answer, which is seen; undefined for a request that is none of a model or a server. */
+  #recorded(
+    copy: Request,
+    url: URL,
+    {
+      text,
+      body,
+      value,
+    }: { readonly text: Promise<string>; readonly body: Collected; readonly value: unknown },
+    answer: Promise<Response>,
+  ): Promise<Response> | undefined {
+    if (body.isOver && isModelAddress(url)) this.#stop(new Error(TOO_LARGE));
+    if (this.#isStopped) return undefined;
+    if (isModelRequest(copy.method, url, value)) return this.#model.pass(copy, text, answer);
+    const messages = copy.method === 'POST' ? rpcMessages(value) : undefined;
+    if (messages === undefined) return undefined;
     this.#scrubber.addHeaders(copy.headers);
     this.#scrubber.addNamed({ ...Object.fromEntries(copy.headers), ...Object.fromEntries(url.searchParams) });
-    return await recordedAnswer(this.#http.sent(url, messages), answer);
+    const tap = this.#http.sent(url, messages);
+    return recordedAnswer(tap, answer, { mayHold: this.#mayHold, attempt: (work) => this.#try(work) });
   }
 
   request({ url }: NodeRequest, original: () => ClientRequest): ClientRequest {
     const request = original();
     if (this.#isStopped || (request.method !== 'POST' && !isModelAddress(url))) return request;
     let open: OpenExchange | undefined;
-    tapRequest(request, {
-      sent: (bytes) => {
-        const text = decoded(bytes, String(request.getHeader('content-encoding') ?? '')).toString('utf8');
-        const head = { method: request.method, url: url.href, headers: readHeaders(request.getHeaders()) };
-        if (isModelRequest(request.method, url, parseOrKeep(text))) open = this.#model.begin(head, text);
-      },
-      arrived: ({ headers }, size) => {
-        if (headers['content-encoding'] === undefined && isEventStream(readHeaders(headers)))
-          open?.arrived(size);
-      },
-      answered: ({ statusCode = 0, headers }, body, isCut) => {
-        const fault = isCut ? { code: 'ECONNRESET', message: 'aborted' } : undefined;
-        const content = decoded(body, headers['content-encoding']);
-        open?.answered({ status: statusCode, headers: readHeaders(headers) }, content, fault);
-      },
-      failed: (error) => open?.failed(error),
+    let isSent = false;
+    tapRequest(request, this.#room, {
+      sent: (bytes) =>
+        this.#try(() => {
+          isSent = true;
+          const encoding = String(request.getHeader('content-encoding') ?? '');
+          const text = bytes === undefined ? '' : decoded(bytes, encoding).toString('utf8');
+          const value = parseOrKeep(text);
+          if (rpcMessages(value)?.some(isOpening) === true)
+            say(`An MCP client that uses http is not recorded; it connects to ${url.origin}`);
+          if (!isModelRequest(request.method, url, value)) return;
+          if (bytes === undefined || !this.#mayHold(text.length)) return this.#stop(new Error(TOO_LARGE));
+          const head = { method: request.method, url: url.href, headers: readHeaders(request.getHeaders()) };
+          open = this.#model.begin(head, text);
+        }),
+      wanted: () => !this.#isStopped && (open !== undefined || !isSent),
+      arrived: ({ headers }, size) =>
+        this.#try(() => {
+          if (headers['content-encoding'] === undefined && isEventStream(readHeaders(headers)))
+            open?.arrived(size);
+        }),
+      answered: ({ statusCode = 0, headers }, body, isCut) =>
+        this.#try(() => {
+          if (open === undefined) return;
+          const fault = isCut ? { code: 'ECONNRESET', message: 'aborted' } : undefined;
+          const content = body === undefined ? undefined : decoded(body, headers['content-encoding']);
+          if (content === undefined || !this.#mayHold(content.length))
+            return this.#stop(new Error(TOO_LARGE));
+          open.answered({ status: statusCode, headers: readHeaders(headers) }, content, fault);
+        }),
+      failed: (error) => this.#try(() => open?.failed(error)),
     });
     return request;
   }
@@ -147,46 +193,61 @@ class ProgramRecorder implements Seams {
     if (this.#isStopped || !isPiped) return child;
     let server: ServerTap | undefined;
     let isOther = false;
-    const [written, read] = [new Lines(), new Lines()];
-    tapProcess(child, {
-      written: (chunk) => {
+    const written = new Lines(MAX_FIRST_LINE);
+    const read = new Lines();
+    const begin = (message: PassedMessage | undefined): void => {
+      isOther = message === undefined || !isOpening(message);
+      if (isOther) return;
+      written.limit = MAX_CHARS;
+      this.#scrubber.addNamed(env);
+      this.#scrubber.addOptions(args);
+      const reached = this.#scrubber.clean({ command, args } as Reached);
+      server = new ServerTap(this.#servers, this.#names, reached);
+    };
+    const wrote = (chunk: Uint8Array): void => {
+      if (isOther || (server !== undefined && !this.#mayHold(chunk.length))) return;
+      for (const line of written.read(chunk)) {
+        const message = rpcLine(line);
+        if (server === undefined) begin(message);
         if (isOther) return;
-        for (const line of written.read(chunk)) {
-          const message = rpcLine(line);
-          if (server === undefined && (message === undefined || !isOpening(message))) {
-            isOther = true;
-            return;
+        if (message !== undefined) server?.client(message);
+      }
+      if (server === undefined) isOther = written.isLost;
+    };
+    tapProcess(child, {
+      written: (chunk) => this.#try(() => wrote(chunk)),
+      read: (chunk) =>
+        this.#try(() => {
+          if (server === undefined || !this.#mayHold(chunk.length)) return;
+          this.#position += 1;
+          this.#inChunk = -1;
+          for (const line of read.read(chunk)) {
+            const message = rpcLine(line);
+            if (message !== undefined) server?.server(message);
           }
-          if (server === undefined) {
-            this.#scrubber.addNamed(env);
-            this.#scrubber.addOptions(args);
-          }
-          server ??= new ServerTap(
-            this.#servers,
-            this.#names,
-            this.#scrubber.clean({ command, args } as Reached),
-          );
-          if (message !== undefined) server.client(message);
-        }
-      },
-      read: (chunk) => {
-        if (server === undefined) return;
-        this.#position += 1;
-        this.#inChunk = -1;
-        for (const line of read.read(chunk)) {
-          const message = rpcLine(line);
-          if (message !== undefined) server?.server(message);
-        }
-        this.#inChunk = undefined;
-      },
-      ended: (cause) => server?.lost(cause),
+          this.#inChunk = undefined;
+        }),
+      ended: (cause) => this.#try(() => server?.lost(cause)),
     });
     return child;
   }
 
+  /** Whether the recording has room for more of what passes. If not, it ends. */
+  readonly #mayHold = (bytes: number): boolean => {
+    if (!this.#isStopped && !this.#room.take(bytes)) this.#stop(new Error(TOO_LARGE));
+    return !this.#isStopped;
+  };
+
+  unseen(origin: string): void {
+    say(`HTTP/2 is not recorded; the program connects to ${origin}`);
+  }
+
   /** Writes the golden; to be called when the process ends. */
   finish(): void {
-    this.#model.endReading();
+    this.#try(() => {
+      this.#model.endReading();
+      this.#servers.endNotes();
+    });
     for (const part of this.#pending) this.#try(() => this.#add(cleanedNow(part, this.#scrubber)));
     this.#pending.clear();
     if (this.#journal === undefined) {
@@ -225,11 +286,18 @@ class ProgramRecorder implements Seams {
     if (this.#isStopped) return;
     this.#try(() => {
       this.#chars += JSON.stringify(part).length;
-      if (this.#chars > MAX_CHARS) throw new Error(`it is larger than ${MAX_CHARS} characters`);
-      this.#journal ??= new Journal(this.#path, this.#head);
+      if (this.#chars > MAX_CHARS) throw new Error(TOO_LARGE);
+      this.#journal ??= this.#begin();
       this.#journal.add(part);
       this.#parts.push(part);
     });
+  }
+
+  #begin(): Journal {
+    const journal = new Journal(this.#path, this.#head);
+    if (journal.path !== this.#path)
+      say(`Another process has recorded to ${this.#path}; this one is recorded to ${journal.path}`);
+    return journal;
   }
 
   #try(work: () => void): void {
@@ -243,7 +311,7 @@ class ProgramRecorder implements Seams {
   #stop(error: unknown): void {
     if (this.#isStopped) return;
     this.#isStopped = true;
-    say(`The recording ${this.#path} is not whole: ${errorMessage(error)}`);
+    say(`The recording ${this.#journal?.path ?? this.#path} is not whole: ${errorMessage(error)}`);
   }
 }
 
@@ -253,17 +321,15 @@ function cleanedNow(part: ProgramPart, scrubber: Scrubber): ProgramPart {
     : scrubber.clean(part);
 }
 
+/** The body of a request, as long as there is room for it. @throws if there is not */
+async function readText({ body }: Request, into: Collected): Promise<string> {
+  if (body !== null) for await (const chunk of body) into.add(chunk);
+  const { bytes } = into;
+  if (bytes === undefined) throw new Error(TOO_LARGE);
+  return bytes.toString('utf8');
+}
+
 /** When what was ready before has been seen. */
 async function nextTurn(): Promise<undefined> {
   await setImmediate();
-}
-
-/** Headers of `http` as those of `fetch`. */
-function readHeaders(headers: Readonly<Record<string, unknown>>): Headers {
-  const out = new Headers();
-  for (const [name, value] of Object.entries(headers)) {
-    for (const one of Array.isArray(value) ? value : [value])
-      if (one !== undefined) out.append(name, String(one));
-  }
-  return out;
 }

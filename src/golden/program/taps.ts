@@ -4,8 +4,28 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { errorMessage } from '../../base/index.ts';
 
-/** More of a message is not kept. */
+/** More of a body that was compressed is not kept. */
 const MAX_BYTES = 64 * 1024 * 1024;
+
+/** Bytes that all bodies together may hold. */
+export class Room {
+  #left: number;
+
+  constructor(bytes: number) {
+    this.#left = bytes;
+  }
+
+  /** @returns false, and takes nothing, if there is not enough. */
+  take(bytes: number): boolean {
+    if (bytes > this.#left) return false;
+    this.#left -= bytes;
+    return true;
+  }
+
+  free(bytes: number): void {
+    this.#left += bytes;
+  }
+}
 
 /** Replaces a method of one object by one that calls it after `seen`. */
 function tap(target: object, name: string, seen: (args: readonly unknown[]) => void): void {
@@ -22,24 +42,48 @@ function tap(target: object, name: string, seen: (args: readonly unknown[]) => v
   };
 }
 
-/** Collects chunks, as they are written or read. */
-class Collected {
-  readonly #chunks: Buffer[] = [];
+/** Collects the chunks of a body. One that is larger than there is room for is given up whole. */
+export class Collected {
+  readonly #room: Room;
+  #chunks: Uint8Array[] = [];
   #size = 0;
+  #isOver = false;
+
+  constructor(room: Room) {
+    this.#room = room;
+  }
 
   add(chunk: unknown, encoding?: unknown): void {
-    const bytes = toBytes(chunk, encoding);
-    if (bytes === undefined || this.#size + bytes.length > MAX_BYTES) return;
-    this.#size += bytes.length;
-    this.#chunks.push(bytes);
+    const bytes = this.#isOver ? undefined : toBytes(chunk, encoding);
+    if (bytes === undefined) return;
+    if (this.#room.take(bytes.length)) {
+      this.#size += bytes.length;
+      this.#chunks.push(bytes);
+    } else {
+      this.drop();
+      this.#isOver = true;
+    }
+  }
+
+  /** Makes its room free again. */
+  drop(): void {
+    this.#room.free(this.#size);
+    this.#size = 0;
+    this.#chunks = [];
   }
 
   get size(): number {
     return this.#size;
   }
 
-  get bytes(): Buffer {
-    return Buffer.concat(this.#chunks);
+  /** Whether it was given up. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Undefined if it was given up. */
+  get bytes(): Buffer | undefined {
+    return this.#isOver ? undefined : Buffer.concat(this.#chunks);
   }
 }
 
@@ -50,17 +94,19 @@ function toBytes(chunk: unknown, encoding: unknown): Buffer | undefined {
 }
 
 interface RequestTap {
-  /** The whole request has been written. */
-  sent(body: Buffer): void;
+  /** The whole request has been written; undefined where it was too large. */
+  sent(body: Buffer | undefined): void;
+  /** Whether the answer is to be kept, for what is known of the request by now. */
+  wanted(): boolean;
   /** So many bytes of the answer have come, 0 for its head. */
   arrived(response: IncomingMessage, size: number): void;
-  answered(response: IncomingMessage, body: Buffer, isCut: boolean): void;
+  answered(response: IncomingMessage, body: Buffer | undefined, isCut: boolean): void;
   failed(error: unknown): void;
 }
 
 /** Sees a request of `http` and its response. */
-export function tapRequest(request: ClientRequest, { sent, failed, ...answer }: RequestTap): void {
-  const body = new Collected();
+export function tapRequest(request: ClientRequest, room: Room, seen: RequestTap): void {
+  const body = new Collected(room);
   tap(request, 'write', ([chunk, encoding]) => body.add(chunk, encoding));
   let isSent = false;
   tap(request, 'end', ([chunk, encoding]) => {
@@ -71,30 +117,34 @@ export function tapRequest(request: ClientRequest, { sent, failed, ...answer }: 
     const last = toBytes(chunk, encoding);
     queueMicrotask(() => {
       if (last !== undefined && body.size === before) body.add(last);
-      sent(body.bytes);
+      seen.sent(body.bytes);
+      body.drop();
     });
   });
   tap(request, 'emit', ([name, value]) => {
-    if (name === 'error') failed(value);
-    if (name === 'response') tapResponse(value as IncomingMessage, answer);
+    if (name === 'error') seen.failed(value);
+    if (name === 'response') tapResponse(value as IncomingMessage, new Collected(room), seen);
+    // Also one that its program gave up before it was written.
+    if (name === 'close') body.drop();
   });
 }
 
 function tapResponse(
   response: IncomingMessage,
-  { arrived, answered }: Pick<RequestTap, 'arrived' | 'answered'>,
+  body: Collected,
+  { wanted, arrived, answered }: RequestTap,
 ): void {
   arrived(response, 0);
-  const body = new Collected();
   let isOver = false;
   const end = (isCut: boolean): void => {
     if (isOver) return;
     isOver = true;
     answered(response, body.bytes, isCut);
+    body.drop();
   };
   tap(response, 'push', ([chunk]) => {
     if (chunk === null) end(false);
-    else {
+    else if (wanted()) {
       body.add(chunk);
       arrived(response, body.size);
     }
@@ -119,8 +169,8 @@ export function decoded(body: Buffer, encoding: string | undefined): Buffer {
 }
 
 interface ProcessTap {
-  written(chunk: string | Uint8Array): void;
-  read(chunk: string | Uint8Array): void;
+  written(chunk: Uint8Array): void;
+  read(chunk: Uint8Array): void;
   /** It has exited or was never started. */
   ended(cause: string): void;
 }
@@ -130,7 +180,7 @@ export function tapProcess(child: ChildProcess, { written, read, ended }: Proces
   const { stdin, stdout } = child;
   if (stdin === null || stdout === null) return;
   const seen =
-    (see: (chunk: string | Uint8Array) => void) =>
+    (see: (chunk: Uint8Array) => void) =>
     ([chunk, encoding]: readonly unknown[]): void => {
       const bytes = toBytes(chunk, encoding);
       if (bytes !== undefined) see(bytes);
@@ -141,4 +191,14 @@ export function tapProcess(child: ChildProcess, { written, read, ended }: Proces
     if (name === 'exit') ended(`exited with ${String(signal ?? code)}`);
     if (name === 'error') ended(errorMessage(code));
   });
+}
+
+/** Headers of `http` as those of `fetch`. */
+export function readHeaders(headers: Readonly<Record<string, unknown>>): Headers {
+  const out = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    for (const one of Array.isArray(value) ? value : [value])
+      if (one !== undefined) out.append(name, String(one));
+  }
+  return out;
 }

@@ -2,7 +2,6 @@
 import { basename, extname, join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import { nodeProblem, ObservatoryError } from '../../base/index.ts';
-import { findRecorder } from '../file/index.ts';
 import { recordProgram } from './record-program.ts';
 import { replayProgram } from './replay-program.ts';
 import { say } from './say.ts';
@@ -10,13 +9,10 @@ import { say } from './say.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Records this process to the golden that `MCP_OBSERVATORY_GOLDEN` names. A program starts even if that fails. */
-export async function recordThisProgram(env: Environment): Promise<void> {
-  const path = pathIn(env);
+export function recordThisProgram(env: Environment): void {
   if (!isMainThread) return;
-  const owner = await findRecorder(path);
-  const problem =
-    nodeProblem() ?? (owner === undefined ? undefined : `Process ${owner} is recording to ${path}`);
-  if (problem === undefined) recordProgram(path);
+  const problem = nodeProblem();
+  if (problem === undefined) recordProgram(pathIn(env));
   else say(`${problem}; this process is not recorded`);
 }
 

@@ -103,11 +103,13 @@ const OPENED = 'io.modelcontextprotocol/protocolVersion';
 export class Lines {
   #rest = '';
   readonly #decoder = new TextDecoder();
-  readonly #limit: number;
+  /** Characters of a line; what is longer is dropped. */
+  limit: number;
+  /** Whether a line was dropped. */
+  isLost = false;
 
-  /** @param limit characters of a line; what is longer is dropped. */
   constructor(limit = 64 * 1024 * 1024) {
-    this.#limit = limit;
+    this.limit = limit;
   }
 
   *read(chunk: Uint8Array | string): Generator<string> {
@@ -116,7 +118,10 @@ export class Lines {
     const [first = '', ...others] = text.split('\n');
     const lines = [this.#rest + first, ...others];
     this.#rest = lines.pop() ?? '';
-    if (this.#rest.length > this.#limit) this.#rest = '';
+    if (this.#rest.length > this.limit) {
+      this.#rest = '';
+      this.isLost = true;
+    }
     for (const line of lines) yield line.replace(/\r$/, '');
   }
 }

@@ -60,6 +60,8 @@ interface ConnectionRecording {
 export class CassetteRecorder {
   readonly #connections = new Map<string, McpConnection[]>();
   readonly #calls: OpenCall[] = [];
+  /** Calls to which something was added since they were noted. */
+  readonly #unnoted = new Set<OpenCall>();
   readonly #notes: CassetteNotes | undefined;
 
   constructor(notes?: CassetteNotes) {
@@ -129,8 +131,19 @@ export class CassetteRecorder {
 
   #sent(call: OpenCall, message: JsonObject): void {
     const at = this.#notes === undefined ? {} : { at: this.#notes.next() };
-    call[call.end === undefined ? 'before' : 'after'].push({ ...at, ...message });
-    this.#note(call);
+    if (call.end === undefined) {
+      call.before.push({ ...at, ...message });
+      return;
+    }
+    const count = call.after.push({ ...at, ...message });
+    // A note holds the whole call: one for each message would be quadratic.
+    if ((count & (count - 1)) === 0) this.#note(call);
+    else if (this.#notes !== undefined) this.#unnoted.add(call);
+  }
+
+  /** Notes what was added to calls since. */
+  endNotes(): void {
+    for (const call of this.#unnoted) this.#note(call);
   }
 
   /** The server announced a changed tool list. Attributed to the latest call to that server. */
@@ -158,7 +171,9 @@ export class CassetteRecorder {
   #note(call: OpenCall | undefined): void {
     if (call === undefined || this.#notes === undefined) return;
     const ended = toMcpCall(call);
-    if (ended !== undefined) this.#notes.called(ended);
+    if (ended === undefined) return;
+    this.#unnoted.delete(call);
+    this.#notes.called(ended);
   }
 
   #findLastCall(server: string): OpenCall | undefined {

@@ -24,6 +24,9 @@ import {
 /** The providers' own hosts. A response of any other host may come from a script. */
 const PROVIDER_HOSTS: ReadonlySet<string> = new Set(PROVIDERS.map(({ host }) => host));
 
+/** Pieces of a stream whose positions are kept; the rest comes with the last of them. */
+const MAX_ARRIVALS = 50_000;
+
 interface Taken {
   request: WireRequest | undefined;
   response: WireResponse | undefined;
@@ -60,6 +63,8 @@ interface ExchangeFacts {
 export interface RecordingNotes {
   /** The next position in the sequence of requests and answers. */
   next(): number;
+  /** Whether so many more bytes of an answer may be held. */
+  mayHold(bytes: number): boolean;
   /** An exchange has ended. */
   ended(exchange: TakenExchange, facts: ExchangeFacts): void;
 }
@@ -107,21 +112,24 @@ export class ModelRecorder {
       open.failed(error);
       throw error;
     }
-    const read: Uint8Array[] = [];
+    let read: Uint8Array[] | undefined = [];
+    let size = 0;
     const isStream = isEventStream(response.headers);
     if (isStream) open.arrived(0);
     const end = (cut?: NetworkFault): void => {
       this.#reading.delete(end);
-      open.answered(response, Buffer.concat(read), cut);
+      if (read !== undefined) open.answered(response, Buffer.concat(read), cut);
     };
     this.#reading.add(end);
-    let size = 0;
-    const seen = (chunk: Uint8Array): void => {
-      read.push(chunk);
-      size += chunk.length;
-      if (isStream) open.arrived(size);
-    };
-    return tapped(response, seen, end);
+    return tapped(response, {
+      seen: (chunk) => {
+        if (this.#notes?.mayHold(chunk.length) === false) read = undefined;
+        else read?.push(chunk);
+        size += chunk.length;
+        if (isStream && read !== undefined) open.arrived(size);
+      },
+      end,
+    });
   }
 
   /** Takes what was read of the responses whose readers left them, as at the end of a program. */
@@ -147,7 +155,8 @@ export class ModelRecorder {
       arrivals: [],
       arrived: undefined,
     };
-    this.#taken.push(taken);
+    // Notes have them once they ended.
+    if (this.#notes === undefined) this.#taken.push(taken);
     const end = (): void => {
       const exchange = findExchange(taken);
       if (exchange !== undefined) this.#notes?.ended(exchange, { isFromProvider, sdk });
@@ -174,7 +183,7 @@ export class ModelRecorder {
         answered(wire);
       },
       arrived: (bytes) => {
-        if (this.#notes !== undefined && taken.response === undefined)
+        if (this.#notes !== undefined && taken.response === undefined && taken.arrivals.length < MAX_ARRIVALS)
           taken.arrivals.push({ bytes, at: this.#notes.next() });
       },
       failed: (error) => answered(noResponse(error)),
@@ -243,42 +252,53 @@ function findStream(body: unknown): ReadableStream<Uint8Array> | undefined {
   return WebStream.from(body as AsyncIterable<Uint8Array>) as ReadableStream<Uint8Array>;
 }
 
-/**
- * The same response. What is read of it is seen.
- * @param end called once it ended, broke off or was canceled by its reader.
- */
-function tapped(
-  response: Response,
-  seen: (chunk: Uint8Array) => void,
-  end: (cut?: NetworkFault) => void,
-): Response {
+/** What is told of a response while it is read. Nothing that it throws reaches the reader. */
+interface ResponseTap {
+  seen(chunk: Uint8Array): void;
+  /** It ended, broke off or was canceled by its reader. */
+  end(cut?: NetworkFault): void;
+}
+
+/** The same response, seen as it is read. */
+export function tapped(response: Response, tap: ResponseTap): Response {
   const { body, url, redirected, type } = response;
+  const tell = (work: () => void): void => {
+    try {
+      work();
+    } catch {
+      // What is recorded never stops the program.
+    }
+  };
   if (body === null) {
-    end();
+    tell(() => tap.end());
     return response;
   }
   const reader = body.getReader();
-  const passed = new ReadableStream<Uint8Array>({
-    async pull(controller) {
+  const source = {
+    async pull(controller: ReadableByteStreamController): Promise<void> {
       try {
         const { done, value } = await reader.read();
         if (done) {
-          end();
+          tell(() => tap.end());
           controller.close();
+          controller.byobRequest?.respond(0);
           return;
         }
-        seen(value);
-        controller.enqueue(value);
+        tell(() => tap.seen(value));
+        // A stream of bytes takes the chunk's buffer.
+        controller.enqueue(new Uint8Array(value));
       } catch (error) {
-        end(toNetworkFault(error));
+        tell(() => tap.end(toNetworkFault(error)));
         controller.error(error);
       }
     },
-    async cancel(reason) {
-      end();
+    async cancel(reason: unknown): Promise<void> {
+      tell(() => tap.end());
       await reader.cancel(reason);
     },
-  });
+  };
+  // As the bodies of `fetch` are, for readers with buffers of their own.
+  const passed = new ReadableStream({ type: 'bytes', ...source });
   return Object.defineProperties(new Response(passed, response), {
     url: { value: url },
     redirected: { value: redirected },

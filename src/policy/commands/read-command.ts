@@ -11,6 +11,10 @@ import { assignedName, innerCommand, shellCode } from './runners.ts';
 import { commandWord } from './words.ts';
 
 const MAX_CHARS = 16_384;
+/** Work on all code of a command: a step for each character, and more for what makes a node of the syntax tree. */
+const MAX_STEPS = 20_480;
+const NODE_STEPS = 4;
+const NODES = /[\s;&|<>()[\]{}"'`$\\!]/g;
 /** Of substitutions, expansions and here-documents: nested ones take more than linear time to parse. */
 const MAX_OPENERS = 64;
 /** Code in code: `bash -c "bash -c ..."`. */
@@ -21,7 +25,7 @@ const MAX_RUNNERS = 16;
 
 /** What a command does. Never empty: a command that does nothing is unreadable. */
 export function readCommand(command: string): readonly CommandAction[] {
-  const actions = new Reader(0).readCode(command);
+  const actions = new Reader(0, { steps: MAX_STEPS }).readCode(command);
   if (actions.length > MAX_ACTIONS) return [unreadableAction(`it does more than ${MAX_ACTIONS} things`)];
   return actions.length === 0 ? [unreadableAction('it runs nothing')] : actions;
 }
@@ -37,18 +41,23 @@ function oddCharacter(command: string): boolean {
 
 class Reader {
   readonly #depth: number;
+  /** What is left for this code and all code in it. */
+  readonly #left: { steps: number };
   readonly #actions: CommandAction[] = [];
   /** Whether the working directory may change, so that relative paths say nothing. */
   #moves = false;
   #runners = 0;
 
-  constructor(depth: number) {
+  constructor(depth: number, left: { steps: number }) {
     this.#depth = depth;
+    this.#left = left;
   }
 
   readCode(code: string): readonly CommandAction[] {
     if (this.#depth > MAX_CODE_DEPTH) return [unreadableAction('it has code in code in code')];
     if (code.length > MAX_CHARS) return [unreadableAction(`it has more than ${MAX_CHARS} characters`)];
+    this.#left.steps -= code.length + NODE_STEPS * (code.match(NODES) ?? []).length;
+    if (this.#left.steps < 0) return [unreadableAction('it has too many parts')];
     if ((code.match(OPENERS) ?? []).length > MAX_OPENERS)
       return [unreadableAction(`it has more than ${MAX_OPENERS} substitutions`)];
     if (oddCharacter(code)) return [unreadableAction('it has an invisible or unusual character')];
@@ -228,7 +237,7 @@ class Reader {
   }
 
   #readNested(code: string): void {
-    const nested = new Reader(this.#depth + 1);
+    const nested = new Reader(this.#depth + 1, this.#left);
     this.#actions.push(...nested.readCode(code));
     this.#moves ||= nested.#moves;
   }
