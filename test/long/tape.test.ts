@@ -244,6 +244,26 @@ test('what a killed program had finished is a golden', async () => {
   );
 });
 
+const UNSEEN = `
+import http2 from 'node:http2';
+import { createServer, request } from 'node:http';
+const server = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
+await new Promise((resolve) => server.once('listening', resolve));
+const url = 'http://127.0.0.1:' + server.address().port;
+const params = { protocolVersion: '2025-06-18' };
+const asked = request(url + '/mcp', { method: 'POST' }, (response) => response.resume().on('end', () => server.close()));
+asked.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }));
+for (const path of ['/a', '/b']) http2.connect(url + path).on('error', () => {}).destroy();
+`;
+
+test('what is not recorded is said: HTTP/2, and MCP over node:http', async () => {
+  const program = ['--input-type=module', '-e', UNSEEN];
+  const { stderr, code } = await run('record', join(tempDir(), 'none.json'), program, {});
+  assert.equal(code, 0);
+  assert.equal(stderr.match(/HTTP\/2 is not recorded/g)?.length, 1, stderr);
+  assert.match(stderr, /An MCP client that uses http is not recorded/);
+});
+
 /** Sends bodies that can be read once, one of which goes on after its answer, and prints what the server got. */
 const UPLOADS = `
 import { createServer } from 'node:http';

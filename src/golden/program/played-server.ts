@@ -75,6 +75,11 @@ export class PlayedServer {
       this.#lists += 1;
       return reply({ tools });
     }
+    // A server that does not know it refuses it in a form of its own, which names no request.
+    if (method === 'server/discover' && !this.#player.cassette.holds(this.#name, method)) {
+      carrier.send({ jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } });
+      return;
+    }
     const [tool, args] = calledBy(method, params);
     const { place, value: call } = this.#player.cassette.find(this.#name, tool, args);
     this.#player.turns.asked(place, call);

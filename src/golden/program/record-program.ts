@@ -17,7 +17,7 @@ import { recordedAnswer, ServerRequests } from './http-servers.ts';
 import { say } from './say.ts';
 import { installSeams, type NodeRequest, type Seams, type SpawnedCommand } from './seams.ts';
 import { ServerNames, ServerTap } from './server-tap.ts';
-import { Collected, decoded, Room, tapProcess, tapRequest } from './taps.ts';
+import { Collected, decoded, Room, readHeaders, tapProcess, tapRequest } from './taps.ts';
 import {
   isModelAddress,
   isModelRequest,
@@ -160,7 +160,10 @@ class ProgramRecorder implements Seams {
           isSent = true;
           const encoding = String(request.getHeader('content-encoding') ?? '');
           const text = bytes === undefined ? '' : decoded(bytes, encoding).toString('utf8');
-          if (!isModelRequest(request.method, url, parseOrKeep(text))) return;
+          const value = parseOrKeep(text);
+          if (rpcMessages(value)?.some(isOpening) === true)
+            say(`An MCP client that uses http is not recorded; it connects to ${url.origin}`);
+          if (!isModelRequest(request.method, url, value)) return;
           if (bytes === undefined || !this.#mayHold(text.length)) return this.#stop(new Error(TOO_LARGE));
           const head = { method: request.method, url: url.href, headers: readHeaders(request.getHeaders()) };
           open = this.#model.begin(head, text);
@@ -234,6 +237,10 @@ class ProgramRecorder implements Seams {
     if (!this.#isStopped && !this.#room.take(bytes)) this.#stop(new Error(TOO_LARGE));
     return !this.#isStopped;
   };
+
+  unseen(origin: string): void {
+    say(`HTTP/2 is not recorded; the program connects to ${origin}`);
+  }
 
   /** Writes the golden; to be called when the process ends. */
   finish(): void {
@@ -325,14 +332,4 @@ async function readText({ body }: Request, into: Collected): Promise<string> {
 /** When what was ready before has been seen. */
 async function nextTurn(): Promise<undefined> {
   await setImmediate();
-}
-
-/** Headers of `http` as those of `fetch`. */
-function readHeaders(headers: Readonly<Record<string, unknown>>): Headers {
-  const out = new Headers();
-  for (const [name, value] of Object.entries(headers)) {
-    for (const one of Array.isArray(value) ? value : [value])
-      if (one !== undefined) out.append(name, String(one));
-  }
-  return out;
 }

@@ -120,6 +120,10 @@ class ProgramReplay implements Seams {
     return child;
   }
 
+  unseen(origin: string): void {
+    say(`HTTP/2 is not replayed; the program connects to ${origin} itself`);
+  }
+
   /** A process that turns out to be an MCP server is none that the golden has. */
   #refuseServer(child: ChildProcess, { command, args }: SpawnedCommand): void {
     const lines = new Lines();

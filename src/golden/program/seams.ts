@@ -4,6 +4,7 @@
  */
 import childProcess, { type ChildProcess } from 'node:child_process';
 import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import http2 from 'node:http2';
 import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import { urlToHttpOptions } from 'node:url';
@@ -30,7 +31,12 @@ export interface Seams {
   request(request: NodeRequest, original: () => ClientRequest): ClientRequest;
   /** @returns the process, started by `original` or not. */
   spawn(command: SpawnedCommand, original: () => ChildProcess): ChildProcess;
+  /** A connection over HTTP/2 is opened, of which nothing is seen. Called once for each origin. */
+  unseen(origin: string): void;
 }
+
+/** More are not told. */
+const MAX_ORIGINS = 16;
 
 type Callable = (...args: unknown[]) => unknown;
 
@@ -61,8 +67,25 @@ export function installSeams(seams: Seams): void {
     return command === undefined ? start() : seams.spawn(command, start);
   };
   Object.assign(childProcess, { spawn: spawned });
+  replaceConnect(seams);
   // For `import { spawn } from 'node:child_process'`.
   syncBuiltinESMExports();
+}
+
+function replaceConnect(seams: Seams): void {
+  const connect = http2.connect as Callable;
+  const seen = new Set<string>();
+  Object.assign(http2, {
+    connect: function (this: unknown, ...args: unknown[]): unknown {
+      const authority = String(args[0]);
+      const origin = URL.canParse(authority) ? new URL(authority).origin : authority;
+      if (!seen.has(origin) && seen.size < MAX_ORIGINS) {
+        seen.add(origin);
+        seams.unseen(origin);
+      }
+      return connect.apply(this, args);
+    },
+  });
 }
 
 /** The arguments `(url?, options?, callback?)`; undefined for those that Node will refuse. */

@@ -192,3 +192,13 @@ export function tapProcess(child: ChildProcess, { written, read, ended }: Proces
     if (name === 'error') ended(errorMessage(code));
   });
 }
+
+/** Headers of `http` as those of `fetch`. */
+export function readHeaders(headers: Readonly<Record<string, unknown>>): Headers {
+  const out = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    for (const one of Array.isArray(value) ? value : [value])
+      if (one !== undefined) out.append(name, String(one));
+  }
+  return out;
+}

@@ -24,6 +24,9 @@ import {
 /** The providers' own hosts. A response of any other host may come from a script. */
 const PROVIDER_HOSTS: ReadonlySet<string> = new Set(PROVIDERS.map(({ host }) => host));
 
+/** Pieces of a stream whose positions are kept; the rest comes with the last of them. */
+const MAX_ARRIVALS = 50_000;
+
 interface Taken {
   request: WireRequest | undefined;
   response: WireResponse | undefined;
@@ -110,6 +113,7 @@ export class ModelRecorder {
       throw error;
     }
     let read: Uint8Array[] | undefined = [];
+    let size = 0;
     const isStream = isEventStream(response.headers);
     if (isStream) open.arrived(0);
     const end = (cut?: NetworkFault): void => {
@@ -117,13 +121,12 @@ export class ModelRecorder {
       if (read !== undefined) open.answered(response, Buffer.concat(read), cut);
     };
     this.#reading.add(end);
-    let size = 0;
     return tapped(response, {
       seen: (chunk) => {
         if (this.#notes?.mayHold(chunk.length) === false) read = undefined;
         else read?.push(chunk);
         size += chunk.length;
-        if (isStream) open.arrived(size);
+        if (isStream && read !== undefined) open.arrived(size);
       },
       end,
     });
@@ -180,7 +183,7 @@ export class ModelRecorder {
         answered(wire);
       },
       arrived: (bytes) => {
-        if (this.#notes !== undefined && taken.response === undefined)
+        if (this.#notes !== undefined && taken.response === undefined && taken.arrivals.length < MAX_ARRIVALS)
           taken.arrivals.push({ bytes, at: this.#notes.next() });
       },
       failed: (error) => answered(noResponse(error)),

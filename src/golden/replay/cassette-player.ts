@@ -78,6 +78,11 @@ export class CassettePlayer {
     return { server, tool, arguments: this.#scrubber.clean(args) };
   }
 
+  /** Whether the golden has an answer of a server to a tool or method. */
+  holds(server: string, tool: string): boolean {
+    return this.#calls.some((call) => call.server === server && call.tool === tool);
+  }
+
   /** How many calls were played. */
   get played(): number {
     return this.#calls.used().length;
