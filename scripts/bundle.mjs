@@ -100,6 +100,11 @@ async function bundleCode() {
         { name: 'postgres', test: /\/src\/(?:postgres\/(?!embedded-thread)|clickhouse\/)/ },
         { name: 'execution', test: /\/src\/execution\/(?:instrument|tool-error|shadow\/under-way)\.ts/ },
         { name: 'instrumentation', test: /\/src\/instrumentation\// },
+        // What several commands share, a few lines each.
+        {
+          name: 'command-line',
+          test: /\/src\/cli\/(?:command-line\/(?:ending-signal|flags|exit-codes|jsonl)|terminal\/table)\.ts/,
+        },
       ],
     },
   });
