@@ -66,6 +66,26 @@ test("a server that links to another's URI takes over none of its resources", as
   assert.doesNotMatch(result.summary, /disagree/);
 });
 
+test('a program ends by itself, once, with its own output, even if its spans can be kept nowhere', async () => {
+  const code = `let times = 0; process.on('beforeExit', () => { console.log('over', times += 1); });`;
+  for (const flag of ['--import', '--require']) {
+    const ended = await installed.program(code, [flag, 'mcp-observatory/register'], {
+      MCP_OBSERVATORY_SPOOL: '/proc/none',
+    });
+    assert.deepEqual([ended.code, ended.stdout], [0, 'over 1\n'], ended.stderr);
+    assert.match(ended.stderr, /\/proc\/none/);
+  }
+});
+
+test('an error that nobody catches is one screen, and names the option that is wrong', async () => {
+  const code = `import { PolicyGate } from 'mcp-observatory/policy';
+    new PolicyGate({ policy: { s: ['t'] }, pins: 'pins.json' });`;
+  const ended = await installed.program(code);
+  assert.equal(ended.code, 1);
+  assert.match(ended.stderr, /INVALID_OPTION[\s\S]*pins/);
+  assert.ok(ended.stderr.length < 4096, ended.stderr);
+});
+
 test('no other spelling of a value goes past a rule of a policy', async () => {
   const { PolicyGate } = await installed.entry<Policy>('policy');
   type Document = Exclude<ConstructorParameters<Policy['PolicyGate']>[0]['policy'], string | undefined>;

@@ -121,6 +121,19 @@ describe('a database', { skip: noPostgres() || (findPsql() === undefined && 'no 
     assert.equal(await stored(url), 101);
   });
 
+  test('has each of 50 fast calls once their exporter is shut down', async () => {
+    const url = await server.createDatabase();
+    const code = `import { instrument, PostgresSpanExporter } from 'mcp-observatory';
+      const exporter = new PostgresSpanExporter({ connection: '${url}', migrate: true });
+      const interceptor = instrument({ serviceName: 'fast', exporter });
+      const call = { model: 'gpt-4o', prompt: 'p', response: 'r' };
+      for (let i = 0; i < 50; i += 1) await interceptor.recordModelCall(call);
+      await exporter.shutdown();`;
+    const ended = await installed.program(code);
+    assert.deepEqual([ended.code, ended.stdout, ended.stderr], [0, '', '']);
+    assert.equal(await stored(url), 50);
+  });
+
   test('whose table was dropped gets it again by db migrate', async () => {
     const url = await migrated();
     await runSql(url, 'DROP TABLE mcp_traces CASCADE');
