@@ -1,4 +1,4 @@
-/** `up` while agents ask what takes all time and memory: nobody else loses anything, or waits for long. */
+/** The installed package's `up` while agents ask what takes all time and memory: nobody else loses anything, or waits long. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,15 +6,13 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { openDatabase } from '../src/postgres/index.ts';
 import { post } from './support/http-post.ts';
+import { Installed } from './support/installed.ts';
 import { spanRequest } from './support/span-requests.ts';
 import { tempDir } from './support/temp-dir.ts';
-
-const MAIN = fileURLToPath(new URL('../lib/cli.js', import.meta.url));
 
 /** A question runs for 5 s at most, then the store is opened again; the rest is for a busy machine. */
 const MAX_WAIT_MS = 25_000;
@@ -43,10 +41,11 @@ const HOSTILE: Readonly<Record<string, string>> = {
 };
 
 test('questions of all kinds beside senders and the page', { timeout: 400_000 }, async (context) => {
+  await using installed = await Installed.start();
   const directory = tempDir();
   const acknowledged = new Set<string>();
   {
-    const up = await startUp(directory);
+    const up = await startUp(installed.cli, directory);
     const waits = { sender: 0, view: 0 };
     const refused: string[] = [];
     const statuses = new Set<number>();
@@ -132,10 +131,10 @@ interface Up {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-async function startUp(directory: string): Promise<Up> {
+async function startUp(cli: string, directory: string): Promise<Up> {
   const ports = ['--port', '0', '--http-port', '0', '--grpc-port', '0'];
   const env = { ...process.env, DATABASE_URL: '', MCP_OBSERVATORY_DATABASE_URL: '' };
-  const child = spawn(process.execPath, [MAIN, 'up', '--json', '--data-dir', directory, ...ports], {
+  const child = spawn(process.execPath, [cli, 'up', '--json', '--data-dir', directory, ...ports], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env,
   });

@@ -15,6 +15,7 @@ import { GrpcCaller } from '../support/grpc-caller.ts';
 import { HOSTILE } from '../support/hostile-cases.ts';
 import { post } from '../support/http-post.ts';
 import { Installed } from '../support/installed.ts';
+import { startRedirecting } from '../support/redirecting-server.ts';
 import { ScriptedProvider } from '../support/scripted-provider.ts';
 import { spanRequest } from '../support/span-requests.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -84,6 +85,18 @@ test('an error that nobody catches is one screen, and names the option that is w
   assert.equal(ended.code, 1);
   assert.match(ended.stderr, /INVALID_OPTION[\s\S]*pins/);
   assert.ok(ended.stderr.length < 4096, ended.stderr);
+});
+
+test('a server that redirects a call elsewhere gets no header of it there', async () => {
+  const { connectServers } = await installed.entry<Orchestrator>('orchestrator');
+  await using server = await startRedirecting(({ what, elsewhere }) =>
+    what === 'tools/call' ? [307, `${elsewhere}/latest/meta-data`] : undefined,
+  );
+  const config = { url: server.url, headers: { 'x-api-key': 'secret' } };
+  await using pool = await connectServers({ mcpServers: { s: config } });
+  const outcome = await pool.callTool('s', 't', {});
+  assert.equal(outcome.kind, 'transport_error');
+  assert.deepEqual(server.reachedElsewhere, []);
 });
 
 test('no other spelling of a value goes past a rule of a policy', async () => {
