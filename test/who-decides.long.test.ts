@@ -15,6 +15,7 @@ import { PolicyGate, PolicyHost } from '../src/policy/index.ts';
 import { noChromium, type Visit, visit } from './support/chromium.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
 import { post } from './support/http-post.ts';
+import { Installed } from './support/installed.ts';
 import {
   createRole,
   findPsql,
@@ -26,7 +27,12 @@ import {
 import { tempDir } from './support/temp-dir.ts';
 import { waitUntil } from './support/wait-until.ts';
 
-const MAIN = fileURLToPath(new URL('../lib/cli.js', import.meta.url));
+let installed: Installed;
+before(async () => {
+  installed = await Installed.start();
+});
+after(() => installed?.[Symbol.asyncDispose]());
+
 const THIEF = fileURLToPath(new URL('./support/thief.js', import.meta.url));
 const THIEVING_SERVER = fileURLToPath(new URL('./support/thieving-server.js', import.meta.url));
 const ROLES = fileURLToPath(new URL('../../schema/roles.sql', import.meta.url));
@@ -59,7 +65,18 @@ for (const command of ['ui', 'up']) {
     let page: Running;
     const start = async (port = '0'): Promise<Running> => {
       const ports = command === 'up' ? ['--http-port', '0', '--grpc-port', '0'] : [];
-      const args = [MAIN, command, '--json', '--as', 'Ada', '--database-url', url, '--port', port, ...ports];
+      const args = [
+        installed.cli,
+        command,
+        '--json',
+        '--as',
+        'Ada',
+        '--database-url',
+        url,
+        '--port',
+        port,
+        ...ports,
+      ];
       const env = { ...process.env, XDG_STATE_HOME: state, MCP_OBSERVATORY_PAGE_TOKEN: '' };
       const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env });
       const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
@@ -315,7 +332,13 @@ for (const command of ['ui', 'up']) {
 
     test('the shell decides with the right to the database, under a name', async () => {
       const shell = (...args: string[]) =>
-        execFileSync(process.execPath, [MAIN, 'approvals', ...args, '--database-url', url]).toString();
+        execFileSync(process.execPath, [
+          installed.cli,
+          'approvals',
+          ...args,
+          '--database-url',
+          url,
+        ]).toString();
       assert.match(shell('approve', id), new RegExp(`approved by ${userInfo().username} for once`));
       assert.match(shell('list'), new RegExp(`${id}  approved .*${userInfo().username}`));
     });
