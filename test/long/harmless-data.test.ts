@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readdirSync, renameSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type CollectProcess, startCollect } from '../support/collect-process.ts';
@@ -213,4 +213,28 @@ test('a store folder that is not understood is refused and left as it is', async
   assert.equal(code, 1, stderr);
   assert.match(stderr, /nothing in it was changed/);
   assert.deepEqual(contents(), before);
+});
+
+test('a start on a full disk leaves nothing that refuses the next one', {
+  skip: process.getuid?.() !== 0 && 'only root makes a small disk',
+}, async (t) => {
+  const disk = tempDir();
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk], { stdio: 'ignore' });
+  } catch {
+    return t.skip('no disk can be mounted');
+  }
+  try {
+    const fill = join(disk, 'fill');
+    assert.throws(() => writeFileSync(fill, Buffer.alloc(1e6)), { code: 'ENOSPC' });
+    const migrate = () => installed.command('db', 'migrate', '--data-dir', join(disk, 'pgdata'));
+    const full = await migrate();
+    assert.equal(full.code, 1, full.stdout);
+    rmSync(fill);
+    execFileSync('mount', ['-o', 'remount,size=1g', disk], { stdio: 'ignore' });
+    const next = await migrate();
+    assert.equal(next.code, 0, next.stderr);
+  } finally {
+    execFileSync('umount', ['-l', disk]);
+  }
 });
