@@ -63,7 +63,10 @@ const CLAIM = /gpt-4o-2024-08-06 +441 +24 .*high +mismatch +withheld: human_revi
 test('a bare npx runs the demo, and then shows its run', async () => {
   const folder = await consumers.empty('bare');
   assert.match(await consumers.npx(folder, 'demo'), CLAIM);
-  assert.match(await consumers.npx(folder, 'runs', 'list'), /invoke_workflow invoice-review .*send_payment/);
+  assert.match(
+    await consumers.npx(folder, 'runs', 'list'),
+    /observatory-demo: payment_risk_check.*send_payment/,
+  );
 });
 
 test('a bare npx up shows the first call of a program in a browser, in less than half a gigabyte', {
