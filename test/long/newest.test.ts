@@ -47,6 +47,18 @@ const SUITES = [
   'mcp-metrics',
 ];
 
+/** The folder with the suites beside the newest packages. */
+async function copySuites(): Promise<string> {
+  const place = join(folder, 'suite');
+  for (const part of ['dist', 'schema', 'vocabularies', 'package.json']) {
+    await cp(join(ROOT, part), join(place, part), { recursive: true });
+  }
+  const shim = join(place, 'node_modules/@opentelemetry/sdk-trace-node');
+  await cp(join(ROOT, 'test/consumers/sdk-trace-node'), shim, { recursive: true });
+  return place;
+}
+
+let copied: Promise<string> | undefined;
 let consumers: Consumers;
 let folder: string;
 let node: string;
@@ -122,12 +134,8 @@ test('an application that requires the API and starts its own SDK 3 keeps it', a
 
 for (const suite of SUITES) {
   test(`the suite ${suite} passes`, async () => {
-    const place = join(folder, 'suite');
-    for (const part of ['dist', 'schema', 'vocabularies', 'package.json']) {
-      await cp(join(ROOT, part), join(place, part), { recursive: true });
-    }
-    const shim = join(place, 'node_modules/@opentelemetry/sdk-trace-node');
-    await cp(join(ROOT, 'test/consumers/sdk-trace-node'), shim, { recursive: true });
+    copied ??= copySuites();
+    const place = await copied;
     const OBSERVATORY_DATA = process.env.OBSERVATORY_DATA ?? resolve(ROOT, '../shared/data');
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const file = join(place, 'dist/test', `${suite}.test.js`);
