@@ -60,9 +60,11 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
   run: [{ args: ['--provider', 'openai', 'Hello'], ...NO_DATABASE }],
   ask: [{ args: ['Hello'], ...NO_DATABASE }],
   hook: [{ args: ['codex'], stdin: '{}', ...NO_DATABASE }],
+  setup: [{ args: ['--dry-run'], ...NO_DATABASE }],
   gate: [{ args: ['lint', 'config/allowlist.json'], ...NO_DATABASE }],
   golden: [
     { args: ['list', 'goldens'], ...NO_DATABASE },
+    { args: ['check', 'goldens', '--', process.execPath, '-e', '0'], ...NO_DATABASE },
     { args: ['from-trace', ID, '--out', join(tempDir(), 'golden.json')], ...ABSENT },
   ],
   doctor: [{ args: [], ...NO_DATABASE }],
