@@ -15,12 +15,12 @@ import { dirname } from 'node:path';
 import { FILE_LIMITS, isObject, type JsonObject, parseStrictJson } from '../../json/index.ts';
 import { usageError } from './command.ts';
 
-/** What is kept beside a file until the edit is undone. */
+/** What is kept beside a file, in base64, until the edit is undone. */
 interface Backup {
-  /** Base64 of the file as it was; null where there was none. */
-  readonly before: string | null;
-  /** Base64 of the file as it was written. */
-  readonly after: string;
+  /** The file as it was; undefined where there was none. */
+  readonly before: Buffer | undefined;
+  /** The file as it was written. */
+  readonly after: Buffer;
 }
 
 /** What a file becomes. */
@@ -101,9 +101,8 @@ export function keepBackup(
   after: Buffer,
 ): void {
   const known = readBackup(path, ending);
-  const isOfOurs = known !== undefined && before?.equals(Buffer.from(known.after, 'base64')) === true;
-  const kept = isOfOurs ? known.before : (original?.toString('base64') ?? null);
-  const backup: Backup = { before: kept, after: after.toString('base64') };
+  const kept = known !== undefined && before?.equals(known.after) === true ? known.before : original;
+  const backup = { before: kept?.toString('base64') ?? null, after: after.toString('base64') };
   replaceFile(`${path}${ending}`, JSON.stringify(backup), 0o600);
 }
 
@@ -115,9 +114,12 @@ export function readBackup(path: string, ending: string): Backup | undefined {
   try {
     const backup: unknown = JSON.parse(readFileSync(`${path}${ending}`, 'utf8'));
     if (!isObject(backup) || typeof backup.after !== 'string') return undefined;
-    return backup.before === null || typeof backup.before === 'string'
-      ? (backup as unknown as Backup)
-      : undefined;
+    const { before, after } = backup;
+    if (before !== null && typeof before !== 'string') return undefined;
+    return {
+      before: before === null ? undefined : Buffer.from(before, 'base64'),
+      after: Buffer.from(after, 'base64'),
+    };
   } catch {
     return undefined;
   }

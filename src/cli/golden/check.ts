@@ -226,7 +226,7 @@ function toOutcome({ how, stderr }: Ended, reports: readonly ProgramReport[]) {
       place: null,
       message: `${reports.length} processes asked what the golden holds; it is that of one`,
     });
-  if ((how !== null && departures.length === 0) || (how !== null && report === undefined))
+  if (how !== null && (departures.length === 0 || report === undefined))
     departures.push({ kind: 'exit', place: null, message: `The program ${how}` });
   return {
     outcome: departures.length === 0 ? ('same' as const) : ('different' as const),

@@ -85,10 +85,9 @@ export function uninstallHooks(path: string, isDry: boolean): string | undefined
   const backup = readBackup(path, BACKUP);
   const now = readIfThere(path);
   if (now === undefined) return undefined;
-  const isAsWritten = backup !== undefined && now.equals(Buffer.from(backup.after, 'base64'));
+  const isAsWritten = backup !== undefined && now.equals(backup.after);
   if (!isAsWritten && !MARK.test(now.toString('utf8'))) return undefined;
-  const restored = isAsWritten && backup.before !== null ? Buffer.from(backup.before, 'base64') : undefined;
-  const text = restored ?? (isAsWritten ? undefined : withoutHooks(path, decodeUtf8(path, now)));
+  const text = isAsWritten ? backup.before : withoutHooks(path, decodeUtf8(path, now));
   if (!isDry) restoreFile(path, BACKUP, text);
   if (text === undefined) return `${path} is removed: it was not there before`;
   return isAsWritten

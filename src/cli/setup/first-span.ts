@@ -74,7 +74,7 @@ export async function awaitFirstSpan(program: Program): Promise<FirstSpan> {
   }
 }
 
-/** The spans that came, as far as they are told. */
+/** The first span of ours that arrives, and how many of others do. */
 class Arrived {
   span: FirstSpan['span'] = null;
   others = 0;

@@ -268,15 +268,15 @@ function undoAll({ folder, home }: Places, clients: readonly string[], report: R
     const backup = readBackup(path, BACKUP);
     if (backup === undefined) continue;
     const file = toShownPath(folder, path);
-    if (!isSame(readIfThere(path), Buffer.from(backup.after, 'base64'))) {
+    if (!isSame(readIfThere(path), backup.after)) {
       report.problems.push(
         `${file} was changed since, so it is not restored. ${file}${BACKUP} holds what it was`,
       );
       continue;
     }
-    restoreFile(path, BACKUP, backup.before === null ? undefined : Buffer.from(backup.before, 'base64'));
+    restoreFile(path, BACKUP, backup.before);
     report.restored.push(file);
-    say(`${file} is ${backup.before === null ? 'removed' : 'as it was before'}`);
+    say(`${file} is ${backup.before === undefined ? 'removed' : 'as it was before'}`);
   }
   if (report.restored.length + report.problems.length === 0) say('There is nothing to undo');
 }

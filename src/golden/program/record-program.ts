@@ -127,7 +127,7 @@ class ProgramRecorder implements Seams {
     return await answer;
   }
 
-  /** @returns the answer, which is seen; undefined for a request that is none of a model or a server. */
+  /** @returns the answer, recorded as it is read; undefined if the request goes to neither a model nor an MCP server. */
   #recorded(
     copy: Request,
     url: URL,

@@ -1,4 +1,4 @@
-/** What a replay of a program found, as a file for whoever started it: `golden check`. */
+/** The report of a replayed program, which it writes to a file for `golden check`. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkBounds } from '../compare/index.ts';

@@ -252,7 +252,7 @@ function findStream(body: unknown): ReadableStream<Uint8Array> | undefined {
   return WebStream.from(body as AsyncIterable<Uint8Array>) as ReadableStream<Uint8Array>;
 }
 
-/** What is told of a response while it is read. Nothing that it throws reaches the reader. */
+/** Observes a response while it is read. Its errors do not reach the reader. */
 interface ResponseTap {
   seen(chunk: Uint8Array): void;
   /** It ended, broke off or was canceled by its reader. */

@@ -51,7 +51,7 @@ export function readPath(path: string): readonly (string | undefined)[] {
   return [...path.matchAll(/\[\]|[^.[\]]+/g)].map(([part]) => (part === '[]' ? undefined : part));
 }
 
-/** Whether a value stands in a field, or below it. */
+/** Whether a value is in a field, or below it. */
 export function standsWithin({ server, tool, path }: ResultField, pattern: FieldPattern): boolean {
   if (server !== pattern.server || (pattern.tool !== '*' && pattern.tool !== tool)) return false;
   if (beginsWith(path, pattern.path)) return true;

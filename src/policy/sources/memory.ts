@@ -3,7 +3,7 @@ import type { Steps } from '../../base/index.ts';
 import { readObject } from '../../json/index.ts';
 import { readLeaves } from '../evidence/index.ts';
 import { isFieldName, type ResultField } from './fields.ts';
-import { type SourceLeaf, SourceText, type Wanted } from './source-text.ts';
+import { SourceText, type Wanted } from './source-text.ts';
 
 /** Where a value was found. */
 export type Origin =
@@ -102,7 +102,7 @@ export class RunMemory {
     );
     for (const { server, tool, at, text } of this.#results) {
       if (at > until) break;
-      for (const { path } of distinct(text.find(wanted)))
+      for (const { path } of text.find(wanted).slice(0, MAX_PLACES))
         origins.push({ kind: 'result', server, tool, path });
     }
     return origins;
@@ -125,10 +125,6 @@ function readResultValues(result: unknown): readonly unknown[] {
   if (texts.length > 1) return [texts];
   if (texts.length === 1) return texts;
   return content === undefined ? [result] : [];
-}
-
-function distinct(leaves: readonly SourceLeaf[]): readonly SourceLeaf[] {
-  return leaves.length <= 1 ? leaves : leaves.slice(0, MAX_PLACES);
 }
 
 /** What a program tells of a run. */
