@@ -94,4 +94,10 @@ SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 14) AS is_m
 INSERT INTO mcp_observatory_migrations (id, name) VALUES (14, '014_runs_told_apart');
 \ir 014_runs_told_apart.sql
 \endif
+
+SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 15) AS is_missing \gset
+\if :is_missing
+INSERT INTO mcp_observatory_migrations (id, name) VALUES (15, '015_call_ledger');
+\ir 015_call_ledger.sql
+\endif
 COMMIT;

@@ -217,9 +217,10 @@ function toConditions({
   required = [],
   provenance = [],
   sources = [],
+  once,
 }: RuleDocument): string {
   const [wanted, given] = [required, provenance].map((names) => [...names].sort());
-  return canonicalJson({ effect, args, wanted, given, sources });
+  return canonicalJson({ effect, args, wanted, given, sources, once: once ?? null });
 }
 
 /** Most combinations of the values that a rule lists. */

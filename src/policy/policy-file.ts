@@ -20,6 +20,7 @@ import {
   StrictJsonError,
   sha256Hex,
 } from '../json/index.ts';
+import type { OnceDocument, SequenceDocument, TotalDocument } from './ledger/index.ts';
 import { compileOperatorSchema } from './operator-schema.ts';
 import type { FieldDocument, SourceDocument } from './sources/index.ts';
 
@@ -42,6 +43,8 @@ export interface PolicyDocument {
   /** Fields of results that outsiders may write: no argument may come from them. */
   readonly untrusted?: readonly FieldDocument[] | undefined;
   readonly budgets?: BudgetDocument | undefined;
+  /** Which calls of a run rule others out, or have to come before them. */
+  readonly sequences?: readonly SequenceDocument[] | undefined;
   readonly limits?: LimitsDocument | undefined;
   /** What else may be asked of servers, and what they may ask; absent is denied. */
   readonly servers?: Readonly<Record<string, ServerDocument>> | undefined;
@@ -83,6 +86,8 @@ export interface RuleDocument {
   /** Short for sources from the prompt, else ask. */
   readonly provenance?: readonly string[] | undefined;
   readonly sources?: readonly SourceDocument[] | undefined;
+  /** The effect of the calls it applies to, which is done at most once. */
+  readonly once?: string | OnceDocument | undefined;
   readonly tests?: RuleTests | undefined;
 }
 
@@ -93,6 +98,7 @@ export interface BudgetDocument {
   readonly calls_per_run?: number | undefined;
   readonly calls_per_minute?: number | undefined;
   readonly calls_per_minute_per_tool?: number | undefined;
+  readonly totals?: readonly TotalDocument[] | undefined;
 }
 
 export interface LimitsDocument {

@@ -4,6 +4,7 @@
 import { type JsonObject, StepBudget } from '../json/index.ts';
 import type { CatalogTool } from './catalog.ts';
 import { type DecisionKind, type Refusal, refusal } from './decision.ts';
+import { LedgerWords } from './ledger-words.ts';
 import { compileRuleSchema, invalidPolicy, type LoadedPolicy, type PolicyDocument } from './policy-file.ts';
 import { RequestRules } from './requests.ts';
 import {
@@ -58,6 +59,8 @@ export class Policy {
   readonly #requests = new Requests();
   /** Whether the sources of arguments are traced through a run. */
   readonly tracksSources: boolean;
+  /** What the policy says about calls before; undefined where it has no words about them. */
+  readonly ledger: LedgerWords | undefined;
   /** What the policy says about everything but tool calls. */
   readonly requests: RequestRules;
 
@@ -69,12 +72,11 @@ export class Policy {
     this.document = loaded.document;
     this.hash = loaded.hash;
     this.source = loaded.source;
-    const { untrusted = [] } = loaded.document;
+    const { untrusted = [], rules } = loaded.document;
     this.#untrusted = untrusted.map((field) => readField(field, "'untrusted'"));
-    this.tracksSources =
-      untrusted.length > 0 || loaded.document.rules.some(({ sources }) => sources !== undefined);
+    this.tracksSources = untrusted.length > 0 || rules.some(({ sources }) => sources !== undefined);
     const ids = new Set<string>();
-    this.#all = loaded.document.rules.map((rule) => {
+    this.#all = rules.map((rule) => {
       if (ids.has(rule.id)) throw invalidPolicy(`Two rules have the id '${rule.id}'`);
       ids.add(rule.id);
       if (rule.risk_tier !== undefined) this.#tiers.set(rule.id, rule.risk_tier);
@@ -86,6 +88,7 @@ export class Policy {
           compileRuleSchema(`output '${server}/${tool}'`, output.schema, 'narrow');
       }
     }
+    this.ledger = LedgerWords.compile(loaded.document, this.#all);
     this.requests = new RequestRules(loaded.document.servers);
     for (const rule of this.#all) this.#index(rule);
     for (const rule of this.#all) this.#refuseUnreachable(rule);

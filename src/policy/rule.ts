@@ -2,6 +2,7 @@
 
 import { type CompiledSchema, type JsonObject, type SchemaReading, StepBudget } from '../json/index.ts';
 import type { ToolChecks } from './catalog.ts';
+import { listArguments } from './ledger/index.ts';
 import { compileRuleSchema, invalidPolicy, type RuleDocument } from './policy-file.ts';
 import { compileSources, type FieldPattern, type SourceRule } from './sources/index.ts';
 
@@ -35,6 +36,8 @@ export function compileRule(document: RuleDocument, untrusted: readonly FieldPat
   if (effect !== 'allow' && (wanted !== undefined || provenance.length > 0 || sources.length > 0)) {
     throw invalidPolicy(`Rule '${id}': 'required', 'provenance' and 'sources' belong to allow rules`);
   }
+  if (effect === 'deny' && document.once !== undefined)
+    throw invalidPolicy(`Rule '${id}': 'once' is of no use in a deny rule`);
   const fromPrompt = provenance.map((arg) => ({ arg, from: ['prompt'] }));
   // A deny rule applies when all arguments it names are given; an allow rule constrains those that are given.
   const required = effect === 'allow' ? (wanted ?? []) : named;
@@ -183,13 +186,14 @@ export function listIds(rules: readonly CompiledRule[], effect: RuleDocument['ef
 
 /** Whether a rule names an argument that the tool does not take: it then does not say what its author meant. */
 export function namesUndeclared(
-  { args, required = [], provenance = [], sources = [] }: RuleDocument,
+  { args, required = [], provenance = [], sources = [], once }: RuleDocument,
   checks: ToolChecks,
   budget: StepBudget,
 ): boolean {
   if (checks.declared.isExplicit) return false;
-  const traced = sources.map(({ arg }) => arg.replace(/[.[].*$/, ''));
-  return [...Object.keys(args ?? {}), ...required, ...provenance, ...traced].some(
+  const effect = once === undefined ? [] : listArguments(once);
+  const parts = [...sources.map(({ arg }) => arg), ...effect].map((arg) => arg.replace(/[.[].*$/, ''));
+  return [...Object.keys(args ?? {}), ...required, ...provenance, ...parts].some(
     (name) => !checks.declares(name, budget),
   );
 }
