@@ -94,4 +94,10 @@ SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 14) AS is_m
 INSERT INTO mcp_observatory_migrations (id, name) VALUES (14, '014_runs_told_apart');
 \ir 014_runs_told_apart.sql
 \endif
+
+SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 16) AS is_missing \gset
+\if :is_missing
+INSERT INTO mcp_observatory_migrations (id, name) VALUES (16, '016_notes_and_views');
+\ir 016_notes_and_views.sql
+\endif
 COMMIT;
