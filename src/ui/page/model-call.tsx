@@ -7,7 +7,7 @@ import { CopyButton, Icon } from './parts.tsx';
 import { Payload } from './payload.tsx';
 
 /** Switches content on. */
-const CAPTURE = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true';
+export const CAPTURE = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true';
 
 /** In place of texts that are not stored. */
 export function ContentIsOff() {

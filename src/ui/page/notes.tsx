@@ -18,7 +18,7 @@ export function Labels({ labels }: { labels: readonly string[] }) {
 }
 
 /** What a run has to do with others, and what somebody wrote on it; nothing where there is neither. */
-export function RunFacts({ run, related }: { run: RunRow; related: RelatedRuns | undefined }) {
+export function AroundRun({ run, related }: { run: RunRow; related: RelatedRuns | undefined }) {
   const { primary = null, shadows = [], promptHash = null, samePrompt = 0 } = related ?? {};
   const facts = [
     primary !== null && (

@@ -14,7 +14,7 @@ import { useData } from './data.ts';
 import { FindInRun } from './find-in-run.tsx';
 import { isRequestFor } from './held.tsx';
 import { KeepGolden } from './keep-golden.tsx';
-import { NoteMenu, RunFacts, useRelated } from './notes.tsx';
+import { AroundRun, NoteMenu, useRelated } from './notes.tsx';
 import { Panel } from './panel.tsx';
 import { CopyButton, Empty, Tag, Time, Trouble } from './parts.tsx';
 import { Raw } from './raw.tsx';
@@ -195,7 +195,7 @@ function Head({ run, spans, explanation, address, at, reload }: HeadProps) {
           );
         })}
       </p>
-      <RunFacts run={run} related={related} />
+      <AroundRun run={run} related={related} />
       <TaxBar spans={spans} />
     </div>
   );
