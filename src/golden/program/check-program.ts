@@ -65,7 +65,7 @@ export async function updateProgram(
     if (how !== null) return `The program ${how}\n${stderr}`;
     const live = { MCP_OBSERVATORY_LEARN: '1', MCP_OBSERVATORY_LIVE: '' };
     if (isTwice) await runProgram('replay', made, program, live);
-    await writeGolden(path, keepRulesOf(await readEarlier(path), await readGolden(made)));
+    await writeGolden(path, mergeRules(await readEarlier(path), await readGolden(made)));
     return undefined;
   } catch (error) {
     return errorMessage(error);
@@ -82,7 +82,7 @@ async function readEarlier(path: string): Promise<Golden | undefined> {
   }
 }
 
-function keepRulesOf(earlier: Golden | undefined, golden: Golden): Golden {
+function mergeRules(earlier: Golden | undefined, golden: Golden): Golden {
   if (earlier === undefined) return golden;
   const given = Object.entries(earlier.comparison.matchers).filter(
     ([, matcher]) => typeof matcher !== 'object' || !('volatile' in matcher),
