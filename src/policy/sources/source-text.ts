@@ -23,7 +23,7 @@ const MAX_ENTRIES = 40_000;
 const ENTRY_BYTES = 64;
 
 /** A part of a text keeps the whole in memory, which may be many times as long. */
-function copyOf(part: string): string {
+function copyPart(part: string): string {
   return Buffer.from(part, 'utf16le').toString('utf16le');
 }
 
@@ -51,7 +51,7 @@ export class SourceText {
       return;
     }
     if (text.length > left) this.#isCut = true;
-    const taken = copyOf(text.slice(0, left));
+    const taken = copyPart(text.slice(0, left));
     this.#chars += taken.length;
     const words: string[] = [];
     for (const cut of cutPieces(taken)) {
