@@ -1,7 +1,11 @@
 /** What coding agents send, over HTTP and gRPC, gives runs with the right tokens, cost and tools. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -376,4 +380,40 @@ describe('coding agents', { skip: noPostgres() }, () => {
       { ...COPILOT_TRUTH, calls: 2, tools: ['readFile'] },
     );
   });
+});
+
+test('transcripts of long prompts come in requests that a receiver takes; a longer line is passed over', async () => {
+  const home = tempDir();
+  const line = (uuid: string, content: string) =>
+    JSON.stringify({
+      type: 'user',
+      timestamp: new Date().toISOString(),
+      uuid,
+      message: { role: 'user', content },
+    });
+  const long = 'long '.repeat(400_000);
+  const prompts = Array.from({ length: 6 }, (_, i) => line(`long ${i}`, `${i} ${long}`));
+  const lines = [...prompts, line('longer', long.repeat(5)), line('last', 'short')];
+  await mkdir(join(home, '.claude/projects/a'), { recursive: true });
+  await writeFile(join(home, '.claude/projects/a/session.jsonl'), lines.join('\n'));
+  const bodies: string[] = [];
+  const receiver = createServer((request, response) => {
+    void text(request).then((body) => {
+      bodies.push(body);
+      response.end('{}');
+    });
+  });
+  await once(receiver.listen(0, '127.0.0.1'), 'listening');
+  const { agents, problems } = await importTranscripts({
+    env: { HOME: home },
+    httpUrl: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`,
+    sinceMs: 0,
+    withText: true,
+    signal: new AbortController().signal,
+  });
+  receiver.close();
+  receiver.closeAllConnections();
+  assert.deepEqual([agents, problems], [[{ name: 'claude-code', files: 1, events: 7 }], []]);
+  assert.ok(bodies.every((body) => body.length < 2_000_000));
+  assert.match(bodies.join(''), /"5 long long[\s\S]*"short"/);
 });

@@ -1,6 +1,7 @@
 /** The view Waiting in a real browser: one decides, the other sees it; what waits cannot do anything there. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresReviewQueue } from '../src/approvals/index.ts';
 import { PolicyGate } from '../src/policy/index.ts';
 import { migrate, openDatabase } from '../src/postgres/index.ts';
@@ -80,8 +81,15 @@ describe('Waiting in a browser', { skip: noChromium() || noPostgres() }, () => {
         return String(await view.evaluate('location.hash')).includes(second);
       }, PATIENCE_MS);
       await shows(view, 'Who asks');
+      // Without a pause it decides nothing.
+      for (let i = 0; i < 12; i += 1) {
+        await view.press('x');
+        await sleep(100);
+      }
+      assert.equal(await statusOf(second), 'pending');
       // The key works once the request has been looked at for a moment.
       await waitUntil(async () => {
+        await sleep(700);
         await view.press('x');
         return (await statusOf(second)) === 'rejected';
       }, PATIENCE_MS);

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
 import {
@@ -14,6 +16,7 @@ import {
 import { call as plan, script } from './support/example-servers.ts';
 import { tryGhost } from './support/ghost.ts';
 import { type ServedMcp, serveMcp } from './support/http-mcp-server.ts';
+import { assertFree } from './support/loop-hold.ts';
 
 const STRING = { type: 'string' };
 
@@ -176,6 +179,37 @@ test('what was missed or has fallen out is unknown', async () => {
   const notes = Array.from({ length: 30_000 }, (_, i) => ({ email: `ben${i}@example.com` }));
   await large.call('contacts', 'search', { query: 'Ben' }, notes);
   assert.equal(await large.pay({ recipient: 'ben29999@example.com' }), 'deny unknown');
+});
+
+test('texts without spaces, or that grow when they are normalized, hold up nothing, and are found as words', async () => {
+  const call = { server: 'contacts', tool: 'search', args: {}, runId: 'r' };
+  for (const text of ['สวัสดีครับ', '北京市朝阳区', '\ufdfa', 'a=']) {
+    using gate = new PolicyGate({ policy: POLICY, tools: TOOLS });
+    const result = { content: [{ type: 'text', text: text.repeat(262_144 / text.length) }] };
+    await assertFree(text, () => gate.rememberResult(call, result));
+  }
+  // Wherever the long text is cut.
+  for (const length of [80, 81, 82, 83, 84]) {
+    const run = new Run(`${'北京市朝阳区'.repeat(length)}三里屯${'北京市朝阳区'.repeat(length)}`);
+    assert.equal((await run.call('bank', 'pay', { recipient: '三里屯' })).decision, 'allow', String(length));
+  }
+});
+
+test('what is kept of a long result does not keep the whole of it', async () => {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as () => void;
+  const heapMb = () => {
+    gc();
+    return process.memoryUsage().heapUsed / 1e6;
+  };
+  using gate = new PolicyGate({ policy: POLICY, tools: TOOLS });
+  const before = heapMb();
+  for (let i = 0; i < 12; i += 1) {
+    const text = `reference-number-${i} ${'y '.repeat(2_000_000)}`;
+    const result = JSON.parse(JSON.stringify({ content: [{ type: 'text', text }] }));
+    await gate.rememberResult({ server: 'contacts', tool: 'search', args: {}, runId: 'r' }, result);
+  }
+  assert.ok(heapMb() - before < 20, 'each has 4 MB');
 });
 
 test('the operator and further prompts can be told; a call without a run knows its request only', async () => {

@@ -9,6 +9,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { PostgresReviewQueue } from '../src/approvals/index.ts';
 import { PolicyGate, PolicyHost } from '../src/policy/index.ts';
@@ -47,6 +48,8 @@ interface Running {
   readonly address: string;
   readonly mcp: string;
   readonly readToken: string;
+  /** Where spans are sent to, of `up`. */
+  readonly otlp: string | undefined;
   /** Addresses that were printed, the newest last. */
   readonly printed: string[];
 }
@@ -63,7 +66,7 @@ for (const command of ['ui', 'up']) {
     let url: string;
     let queue: PostgresReviewQueue;
     let page: Running;
-    const start = async (port = '0'): Promise<Running> => {
+    const start = async (port = '0', database = url, folder = state): Promise<Running> => {
       const ports = command === 'up' ? ['--http-port', '0', '--grpc-port', '0'] : [];
       const args = [
         installed.cli,
@@ -72,12 +75,12 @@ for (const command of ['ui', 'up']) {
         '--as',
         'Ada',
         '--database-url',
-        url,
+        database,
         '--port',
         port,
         ...ports,
       ];
-      const env = { ...process.env, XDG_STATE_HOME: state, MCP_OBSERVATORY_PAGE_TOKEN: '' };
+      const env = { ...process.env, XDG_STATE_HOME: folder, MCP_OBSERVATORY_PAGE_TOKEN: '' };
       const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env });
       const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
       const [line] = (await once(lines, 'line')) as [string];
@@ -85,7 +88,14 @@ for (const command of ['ui', 'up']) {
       const printed = [ready.page ?? ready.url ?? ''];
       lines.on('line', (next) => printed.push((JSON.parse(next) as { page: string }).page));
       const address = new URL('/', printed[0]).href;
-      return { child, address, mcp: ready.mcp ?? '', readToken: ready.read_token ?? '', printed };
+      return {
+        child,
+        address,
+        mcp: ready.mcp ?? '',
+        readToken: ready.read_token ?? '',
+        printed,
+        otlp: ready.http,
+      };
     };
     const end = async ({ child }: Running) => {
       child.kill('SIGINT');
@@ -298,6 +308,14 @@ for (const command of ['ui', 'up']) {
           // The link leads to the page, where the person goes on.
           await view.evaluate('document.querySelector("a").click()');
           await shows(view, 'Approve');
+          // Who types there, or clicks twice, goes on doing so here.
+          for (let i = 0; i < 12; i += 1) {
+            await view.press('a');
+            await sleep(100);
+          }
+          await view.evaluate('dispatchEvent(new Event("focus"))');
+          await click(view, 'Approve');
+          await sleep(500);
           await isUndecided();
         });
         assert.ok(cookies.length > 0, 'browsers share cookies between ports');
@@ -341,6 +359,51 @@ for (const command of ['ui', 'up']) {
         ]).toString();
       assert.match(shell('approve', id), new RegExp(`approved by ${userInfo().username} for once`));
       assert.match(shell('list'), new RegExp(`${id}  approved .*${userInfo().username}`));
+    });
+
+    test('what a sender of spans, a decision of an agent or another page says decides nothing', {
+      skip: findPsql() === undefined && 'no psql',
+    }, async () => {
+      const told = {
+        'observatory.approval.id': id,
+        'observatory.approval.state': 'approved',
+        decision: 'accept',
+      };
+      const attributes = Object.entries(told).map(([key, value]) => ({ key, value: { stringValue: value } }));
+      const scope = { name: 'mcp-observatory' };
+      const at = { startTimeUnixNano: `${Date.now()}000000`, endTimeUnixNano: `${Date.now()}000000` };
+      const span = {
+        traceId: 'a'.repeat(32),
+        spanId: 'b'.repeat(16),
+        name: 'policy_gate',
+        kind: 1,
+        ...at,
+        attributes,
+      };
+      const spans = { resourceSpans: [{ scopeSpans: [{ scope, spans: [span] }] }] };
+      const logRecord = {
+        timeUnixNano: at.startTimeUnixNano,
+        body: { stringValue: 'claude_code.tool_decision' },
+      };
+      const logs = { resourceLogs: [{ scopeLogs: [{ scope, logRecords: [{ ...logRecord, attributes }] }] }] };
+      for (const [path, body] of Object.entries({ traces: spans, logs, [`../api/waiting/${id}`]: APPROVE })) {
+        if (page.otlp === undefined) break;
+        const sent = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
+        const { status } = await post(`${page.otlp}/v1/${path}`, JSON_TYPE, sent);
+        assert.equal(status, Buffer.isBuffer(body) ? 404 : 200, path);
+      }
+      // A page of an agent's own, with its own state, over what it may read.
+      execFileSync(findPsql() ?? '', [url, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', ROLES]);
+      await using login = await createRole(url, 'IN ROLE mcp_observatory_reader');
+      const own = await start('0', login.url, join(tempDir(), 'state'));
+      try {
+        const session = await signIn(own.printed[0]);
+        const answer = await post(`${own.address}api/waiting/${id}`, { ...JSON_TYPE, ...session }, APPROVE);
+        assert.equal(answer.status, 503, 'the database refuses it');
+      } finally {
+        await end(own);
+      }
+      await isUndecided();
     });
 
     test('the roles of the application and of those who look decide nothing', {

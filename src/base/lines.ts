@@ -15,9 +15,11 @@ export type Line = string | ObservatoryError;
 /**
  * Reads the lines of a UTF-8 stream lazily. Lines end with LF or CRLF; a byte order mark is dropped. `node:readline`
  * also ends lines at U+2028 and U+2029, which JSON allows in strings, and takes time quadratic in the length of a line.
+ *
+ * @param maxBytes of a line; a longer one is an error, and no more of it is held.
  */
-export async function* readLines(input: Readable): AsyncGenerator<Line> {
-  const line = new PartialLine();
+export async function* readLines(input: Readable, maxBytes: number = MAX_LINE_BYTES): AsyncGenerator<Line> {
+  const line = new PartialLine(maxBytes);
   let first = true;
   for await (const data of input) {
     const chunk: Buffer = typeof data === 'string' ? Buffer.from(data) : data;
@@ -35,8 +37,13 @@ export async function* readLines(input: Readable): AsyncGenerator<Line> {
 
 /** The parts of a line received so far. */
 class PartialLine {
+  readonly #maxBytes: number;
   #parts: Buffer[] = [];
   #size = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
 
   get empty(): boolean {
     return this.#size === 0;
@@ -44,7 +51,7 @@ class PartialLine {
 
   push(part: Buffer): void {
     this.#size += part.length;
-    if (this.#size > MAX_LINE_BYTES) this.#parts = [];
+    if (this.#size > this.#maxBytes) this.#parts = [];
     else if (part.length > 0) this.#parts.push(part);
   }
 
@@ -53,8 +60,8 @@ class PartialLine {
     let bytes = Buffer.concat(this.#parts);
     this.#parts = [];
     this.#size = 0;
-    if (size > MAX_LINE_BYTES) {
-      const limit = `at most ${MAX_LINE_BYTES} bytes`;
+    if (size > this.#maxBytes) {
+      const limit = `at most ${this.#maxBytes} bytes`;
       return new ObservatoryError('INVALID_INPUT', `Expected a line of ${limit}, got ${size}; split it`);
     }
     if (bytes.at(-1) === RETURN) bytes = bytes.subarray(0, -1);

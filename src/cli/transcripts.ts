@@ -23,8 +23,11 @@ const MAX_FILE_BYTES = 512 * 1024 * 1024;
 const MAX_DEPTH = 6;
 /** Longer lines, such as those with large images, are not parsed: others wait for that. */
 const MAX_LINE = 8 * 1024 * 1024;
-/** Events of one request. */
+/** Events of one request, and the characters of their texts. */
 const BATCH = 500;
+const BATCH_CHARS = 1024 * 1024;
+/** Longer texts of prompts are cut. */
+const MAX_TEXT = 64 * 1024;
 const ATTEMPTS = 5;
 const RETRY_MS = 1000;
 /** Clocks of machines differ. */
@@ -180,23 +183,34 @@ async function importFile(
 ): Promise<number> {
   const stored = new StoredCalls(db);
   let batch: TranscriptEvent[] = [];
+  let chars = 0;
   let sent = 0;
+  const add = async (events: readonly TranscriptEvent[]) => {
+    for (const event of events) {
+      if (event.atMs < sinceMs || (await stored.take(event))) continue;
+      const { prompt } = event.attributes;
+      const text = typeof prompt === 'string' ? prompt.slice(0, MAX_TEXT) : undefined;
+      batch.push(
+        text === undefined ? event : { ...event, attributes: { ...event.attributes, prompt: text } },
+      );
+      chars += text?.length ?? 0;
+    }
+  };
   const send = async () => {
     if (batch.length > 0) await post(`${httpUrl}/v1/logs`, toRequest(agent, batch), signal);
     sent += batch.length;
     batch = [];
+    chars = 0;
   };
-  for await (const line of readLines(createReadStream(file, { signal }))) {
-    const parsed = typeof line === 'string' && line.length <= MAX_LINE ? parseLine(line) : undefined;
+  for await (const line of readLines(createReadStream(file, { signal }), MAX_LINE)) {
+    const parsed = typeof line === 'string' ? parseLine(line) : undefined;
     const atMs = Date.parse(textIn(parsed, 'timestamp') ?? '');
     // A time that no receiver takes would refuse all that is sent with it.
     if (parsed === undefined || !(atMs <= Date.now() + MAX_AHEAD_MS)) continue;
-    for (const event of reader.read(parsed, atMs)) {
-      if (event.atMs >= sinceMs && !(await stored.take(event))) batch.push(event);
-    }
-    if (batch.length >= BATCH) await send();
+    await add(reader.read(parsed, atMs));
+    if (batch.length >= BATCH || chars >= BATCH_CHARS) await send();
   }
-  batch.push(...reader.end().filter((event) => event.atMs >= sinceMs));
+  await add(reader.end());
   await send();
   return sent;
 }

@@ -22,7 +22,7 @@ interface Program {
   readonly sdk: string;
   /** When it is set up: by the first line of the application, late, or by a file that is loaded before. */
   readonly when: 'first' | 'late' | 'before us' | 'after us';
-  readonly app: 'app.cjs' | 'app.mjs';
+  readonly app: 'app.cjs' | 'app.mjs' | 'worker.cjs' | 'cluster.cjs';
   /** How it ends: by itself, by `process.exit()` with a code, by a signal, or its handler, or an error. */
   readonly ending: 'end' | 'exit0' | 'exit3' | 'handler' | 'throw' | 'SIGTERM' | 'SIGKILL';
   /** Between its requests, in milliseconds. */
@@ -62,6 +62,9 @@ const PROGRAMS: readonly Program[] = [
   { sdk: 'none', when: 'first', app: 'app.cjs', ending: 'end', isFirstRun: true },
   { sdk: 'none', when: 'first', app: 'app.mjs', ending: 'exit3' },
   { sdk: 'none', when: 'first', app: 'app.mjs', ending: 'SIGTERM' },
+  { sdk: 'restarted', when: 'first', app: 'app.cjs', ending: 'end' },
+  { sdk: 'provider', when: 'first', app: 'worker.cjs', ending: 'end' },
+  { sdk: 'node-sdk', when: 'first', app: 'cluster.cjs', ending: 'exit3' },
 ];
 
 const PACKAGES = [

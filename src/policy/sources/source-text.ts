@@ -22,6 +22,11 @@ const MAX_ENTRIES = 40_000;
 /** What an entry of the index takes beside its text, in bytes. */
 const ENTRY_BYTES = 64;
 
+/** A part of a text keeps the whole in memory, which may be many times as long. */
+function copyPart(part: string): string {
+  return Buffer.from(part, 'utf16le').toString('utf16le');
+}
+
 export class SourceText {
   readonly #leaves: SourceLeaf[] = [];
   readonly #index = new Map<string, number[]>();
@@ -46,10 +51,12 @@ export class SourceText {
       return;
     }
     if (text.length > left) this.#isCut = true;
-    const taken = text.slice(0, left);
+    const taken = copyPart(text.slice(0, left));
     this.#chars += taken.length;
     const words: string[] = [];
-    for (const piece of cutPieces(taken)) {
+    for (const cut of cutPieces(taken)) {
+      // One character may stand for 18.
+      const piece = cut.normalize('NFKC').slice(0, 2 * MAX_PIECE_CHARS);
       if (piece.length > MAX_PIECE_CHARS) this.#isCut = true;
       for (const word of readWords(piece)) words.push(word);
       for (const key of readValueKeys(piece)) this.#put(key, this.#leaves.length);

@@ -33,9 +33,7 @@ export function readWords(text: string): string[] {
 
 function addWord(piece: string, words: string[]): void {
   if (UNSPACED.test(piece)) {
-    segmenter ??= new Intl.Segmenter('zh', { granularity: 'word' });
-    for (const { segment, isWordLike } of segmenter.segment(piece))
-      if (isWordLike === true) words.push(segment.toLowerCase());
+    for (const word of segmentWords(piece)) words.push(word.toLowerCase());
     return;
   }
   const word = trim(piece, BEFORE_WORD, AFTER_WORD).replace(POSSESSIVE, '');
@@ -44,6 +42,21 @@ function addWord(piece: string, words: string[]): void {
     words.push((labeled[1] as string).toLowerCase());
     addWord(labeled[2] as string, words);
   } else if (word !== '') words.push(toNormalWord(word));
+}
+
+/** The segmenter takes the square of the length of its text: it is given so many characters of it. */
+const SEGMENTED_CHARS = 512;
+
+function* segmentWords(text: string): Generator<string> {
+  segmenter ??= new Intl.Segmenter('zh', { granularity: 'word' });
+  for (let at = 0; at < text.length; ) {
+    const isLast = at + SEGMENTED_CHARS >= text.length;
+    const found = [...segmenter.segment(text.slice(at, at + SEGMENTED_CHARS))];
+    // The last word may go on: it is read with what follows.
+    const next = isLast || found.length === 1 ? undefined : found.pop();
+    for (const { segment, isWordLike } of found) if (isWordLike === true) yield segment;
+    at += next?.index ?? SEGMENTED_CHARS;
+  }
 }
 
 /** The text without these signs at its ends. A regular expression would take the square of the length of a run of them. */
@@ -75,12 +88,13 @@ const PIECE_CHARS = 1_000;
 /** Values in what has no space for so long are not read. */
 export const MAX_PIECE_CHARS = 8_192;
 
-/** The pieces of a text, cut between words. */
+/** The pieces of a text, cut between words, or where there is no space for more than {@link MAX_PIECE_CHARS}. */
 export function* cutPieces(text: string): Generator<string> {
   const space = /\s/g;
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0, found = -1; at < text.length; ) {
     space.lastIndex = at + PIECE_CHARS;
-    const end = space.exec(text)?.index ?? text.length;
+    if (found < at + PIECE_CHARS) found = space.exec(text)?.index ?? text.length;
+    const end = Math.min(found, at + MAX_PIECE_CHARS + 1);
     yield text.slice(at, end);
     at = end;
   }

@@ -8,24 +8,25 @@ import { Hook as RequireHook } from 'require-in-the-middle';
 
 /**
  * Lets an SDK that the application starts later replace ours: `--import` runs before the application, so this is not
- * known in advance. `onReplaced` receives its provider. Only the first replacement is detected; after that the API is
- * restored.
+ * known in advance. `onReplaced` receives its provider, and that of an SDK that is set up after it, as where code is
+ * reloaded. Context and propagation are replaced once; after that their API is restored.
  */
 export function giveWay(onReplaced: (provider: TracerProvider) => void): void {
-  replaceOnce('trace', 'setGlobalTracerProvider', (provider: TracerProvider, { trace }, set) => {
-    trace.disable();
+  const setProvider = (provider: TracerProvider, { trace }: Api, set: () => boolean, isFirst: boolean) => {
+    if (isFirst) trace.disable();
     const done = set();
     diag.info(
       'mcp-observatory: the application has started its own SDK; from here on spans are those of that SDK',
     );
-    onReplaced(provider);
+    if (isFirst || done) onReplaced(provider);
     return done;
-  });
-  replaceOnce('context', 'setGlobalContextManager', (_value, { context }, set) => {
+  };
+  replaceSetter('trace', 'setGlobalTracerProvider', setProvider, 'always');
+  replaceSetter('context', 'setGlobalContextManager', (_value, { context }, set) => {
     context.disable();
     return set();
   });
-  replaceOnce('propagation', 'setGlobalPropagator', (_value, { propagation }, set) => {
+  replaceSetter('propagation', 'setGlobalPropagator', (_value, { propagation }, set) => {
     propagation.disable();
     return set();
   });
@@ -40,7 +41,7 @@ export function onMeterProvider(
   ours: MeterProvider | undefined,
   tell: (provider: MeterProvider) => void,
 ): void {
-  replaceOnce('metrics', 'setGlobalMeterProvider', (provider: MeterProvider, { metrics }, set) => {
+  replaceSetter('metrics', 'setGlobalMeterProvider', (provider: MeterProvider, { metrics }, set) => {
     if (ours !== undefined && metrics.getMeterProvider() === ours) metrics.disable();
     const done = set();
     tell(provider);
@@ -50,23 +51,26 @@ export function onMeterProvider(
 
 type Setter<Value> = (value: Value) => boolean;
 
-/** Replaces a setter in each module of the API, also those loaded later, until its first call. */
-function replaceOnce<Value>(
+/** Replaces a setter in each module of the API, also those loaded later: until its first call, or for good. */
+function replaceSetter<Value>(
   part: keyof Api,
   name: string,
-  instead: (value: Value, api: Api, original: () => boolean) => boolean,
+  instead: (value: Value, api: Api, original: () => boolean, isFirst: boolean) => boolean,
+  times: 'once' | 'always' = 'once',
 ): void {
   const restores = new Map<object, () => void>();
   let isDone = false;
   forEachApi((api, version) => {
     const owner = api[part];
-    if (isDone || restores.has(owner)) return;
+    if ((isDone && times === 'once') || restores.has(owner)) return;
     const original = Reflect.get(owner, name) as Setter<Value>;
     restores.set(owner, () => Reflect.set(owner, name, original));
     const replaced: Setter<Value> = (value) => {
+      const isFirst = !isDone;
       isDone = true;
-      for (const restore of restores.values()) restore();
-      return instead(value, api, () => withOwnVersion(version, () => original.call(owner, value)));
+      if (times === 'once') for (const restore of restores.values()) restore();
+      const set = () => original.call(owner, value);
+      return instead(value, api, isFirst ? () => withOwnVersion(version, set) : set, isFirst);
     };
     Reflect.set(owner, name, replaced);
   });

@@ -17,7 +17,10 @@ import { useKeysOfWaiting, type WaitingDecision } from './waiting-keys.ts';
 import { ToolFacts, ToolGrounds, ToolTag, toolSentence } from './waiting-tool.tsx';
 import { Watched } from './watched.tsx';
 
-/** How long a request must have been on screen before a key decides it, in milliseconds. */
+/**
+ * How long a request must have been on screen, and no key pressed, before a key decides it, in milliseconds; and how long the
+ * window must have had the focus before a click does. A page elsewhere that has its reader type or click may open this one.
+ */
 const LOOK_MS = 600;
 
 export const TOOLS = '/api/waiting/tools';
@@ -55,12 +58,20 @@ export function WaitingRequest({ id, open }: { id: string; open: readonly Waitin
   const note = useRef<HTMLInputElement>(null);
   const scope = useRef<HTMLSelectElement>(null);
   const shownAt = useRef(Number.POSITIVE_INFINITY);
+  const focusedAt = useRef(Number.NEGATIVE_INFINITY);
   const canApprove = data?.definition?.state !== 'refused' && data?.isForged !== true;
   const canDecide = data !== undefined && isOpen(data) && !isBusy;
   useEffect(() => {
     if (data !== undefined && shownAt.current === Number.POSITIVE_INFINITY)
       shownAt.current = performance.now();
   }, [data]);
+  useEffect(() => {
+    const onFocus = () => {
+      focusedAt.current = performance.now();
+    };
+    addEventListener('focus', onFocus);
+    return () => removeEventListener('focus', onFocus);
+  }, []);
   const decide = async (decision: WaitingDecision) => {
     if (isBusy || (decision !== 'revoke' && !canDecide)) return;
     if (decision === 'approve' && !canApprove) return;
@@ -77,8 +88,14 @@ export function WaitingRequest({ id, open }: { id: string; open: readonly Waitin
     retry();
   };
   useKeysOfWaiting(open, id, (decision) => {
-    if (performance.now() - shownAt.current >= LOOK_MS) void decide(decision);
+    const now = performance.now();
+    if (now - Math.max(shownAt.current, focusedAt.current) >= LOOK_MS) void decide(decision);
+    // Whoever presses keys without a pause has not read it.
+    else shownAt.current = Math.max(shownAt.current, now);
   });
+  const click = (decision: WaitingDecision) => {
+    if (performance.now() - focusedAt.current >= LOOK_MS) void decide(decision);
+  };
   if (error?.status === 404) {
     return (
       <Empty title="Nothing waits under this address">
@@ -209,16 +226,11 @@ export function WaitingRequest({ id, open }: { id: string; open: readonly Waitin
             </label>
           )}
           {canApprove && (
-            <button
-              type="button"
-              class="btn pri"
-              disabled={!canDecide}
-              onClick={() => void decide('approve')}
-            >
+            <button type="button" class="btn pri" disabled={!canDecide} onClick={() => click('approve')}>
               <Icon name="ok" class="" /> Approve <kbd>a</kbd>
             </button>
           )}
-          <button type="button" class="btn" disabled={!canDecide} onClick={() => void decide('reject')}>
+          <button type="button" class="btn" disabled={!canDecide} onClick={() => click('reject')}>
             <Icon name="denied" class="" /> Reject <kbd>x</kbd>
           </button>
           {typeof person === 'string' && <span class="dim">as {person}</span>}
