@@ -29,6 +29,7 @@ const PROGRAMS: readonly {
   { packages: 'b', program: 'logfire_openai' },
   { packages: 'c', program: 'langsmith_langchain' },
   { packages: 'd', program: 'litellm_sdk', tellsCached: false },
+  { packages: 'd', program: 'litellm_proxy', tellsCached: false },
   { packages: 'e', program: 'openinference_three' },
   { packages: 'e', program: 'openai_agents_run' },
   { packages: 'f', program: 'openlit_openai' },
