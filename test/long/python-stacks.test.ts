@@ -40,7 +40,7 @@ const PROGRAMS: readonly {
 /** Lists that are installed in every long run. */
 const LISTS = everyOther(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'], 0);
 
-const PROGRAM_MS = 240_000;
+const PROGRAM_MS = 480_000;
 
 const skip = noPostgres() || noPython() || (await noPyPi());
 
