@@ -87,7 +87,11 @@ async function assertFindings(place: Place): Promise<readonly Readonly<Record<st
         attributes, resource, events, links, cost_source, prompt_tokens, model)
       SELECT md5('t' || n)::uuid, md5('s' || n)::uuid, md5('p' || n)::uuid, at, at, 'x', 'client', 'unset', '{}', '{}', '[]', '[]',
         'unknown', 1000, 'old'
-      FROM (VALUES (1, now() - interval '8 days'), (2, now() - interval '1 minute'), (3, now() - interval '1 hour')) AS v (n, at);`);
+      FROM (VALUES (1, now() - interval '8 days'), (2, now() - interval '1 minute'), (3, now() - interval '1 hour')) AS v (n, at);
+      INSERT INTO mcp_traces (trace_id, span_id, start_time, end_time, span_name, span_kind, status_code, attributes, resource,
+        events, links, prompt_tokens)
+      SELECT md5('large')::uuid, md5('l' || n)::uuid, now(), now(), 'x', 'client', 'unset', '{}', '{}', '[]', '[]', 1
+      FROM generate_series(1, 10001) AS n;`);
   });
   const { code, stdout, rows } = await db(place, 'check', '--json');
   const { findings, unanswered } = rows[0] as { findings: Record<string, unknown>[]; unanswered: string[] };
@@ -98,6 +102,7 @@ async function assertFindings(place: Place): Promise<readonly Readonly<Record<st
       ['aggregates_counted', 1, 330, null],
       ['calls_counted_twice', 1, 77, null],
       ['responses_counted_twice', 1, 88, null],
+      ['traces_too_large', 10_001, 10_001, null],
       ['tokens_disagree', 1, 15, null],
       ['calls_without_usage', 1, 0, null],
       ['unpriced', 3, 2011, 'no price for nobody-knows, old'],

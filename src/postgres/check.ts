@@ -79,6 +79,13 @@ const CHECKS: readonly Check[] = [
         AND (o.start_time, o.span_id) < (t.start_time, t.span_id))`,
   },
   {
+    name: 'traces_too_large',
+    says: 'spans are in traces with more than 10,000 that have tokens, in which nobody looks for calls that are counted twice',
+    todo: 'begin a trace for each request or run, not one for the life of a process',
+    sql: `SELECT ${SUMS} FROM mcp_traces AS t WHERE ${COUNTED} AND ${HAS_USAGE} AND trace_id IN (
+      SELECT trace_id FROM mcp_traces AS t WHERE ${COUNTED} AND ${HAS_USAGE} GROUP BY trace_id HAVING count(*) > 10000)`,
+  },
+  {
     name: 'tokens_disagree',
     says: 'calls have counts that do not add up to the total that was reported with them',
     todo: 'look at them: SELECT * FROM mcp_traces WHERE tokens_disagree. Their counts are stored as they came, without a cost',

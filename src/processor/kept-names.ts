@@ -10,7 +10,7 @@ export const REDACTED = '[redacted]';
 const WORDS: ReadonlySet<string> = new Set(
   `
     chat text_completion generate_content embeddings rerank retrieval retrieve create_agent invoke_agent
-    invoke_workflow execute_tool call_llm completion completions message messages create stream span task workflow agent
+    invoke_workflow execute_tool call_llm litellm_request raw_gen_ai_request completion completions message messages create stream span task workflow agent
     tool chain llm embedding reranker retriever guardrail evaluator unknown prompt
     chat.completions responses openai anthropic gemini cohere bedrock vertexai langgraph langchain llamaindex crewai
     ai.generateText ai.generateText.doGenerate ai.streamText ai.streamText.doStream ai.generateObject

@@ -29,6 +29,7 @@ const PROGRAMS: readonly {
   { packages: 'b', program: 'logfire_openai' },
   { packages: 'c', program: 'langsmith_langchain' },
   { packages: 'd', program: 'litellm_sdk', tellsCached: false },
+  { packages: 'd', program: 'litellm_proxy', tellsCached: false },
   { packages: 'e', program: 'openinference_three' },
   { packages: 'e', program: 'openai_agents_run' },
   { packages: 'f', program: 'openlit_openai' },
@@ -39,7 +40,7 @@ const PROGRAMS: readonly {
 /** Lists that are installed in every long run. */
 const LISTS = everyOther(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'], 0);
 
-const PROGRAM_MS = 240_000;
+const PROGRAM_MS = 480_000;
 
 const skip = noPostgres() || noPython() || (await noPyPi());
 
