@@ -1,5 +1,6 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import {
+  formatCount,
   formatDuration,
   type RunRow,
   type RunSpan,
@@ -115,8 +116,8 @@ export function Run({ route }: { route: Route }) {
               }}
             />
             <span class="sub tabn">
-              {spans.length} {spans.length === 1 ? 'span' : 'spans'}
-              {run.spans > spans.length ? ` of ${run.spans}` : ''}
+              {formatCount(spans.length)} {spans.length === 1 ? 'span' : 'spans'}
+              {run.spans > spans.length ? ` of ${formatCount(run.spans)}` : ''}
             </span>
           </div>
           <div id="tabpanel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
@@ -169,9 +170,9 @@ function Head({ run, spans, explanation, address, at, reload }: HeadProps) {
         <h1>{run.name}</h1>
         <Tag status={run.status} />
         <span class="meta">
-          <Time ms={run.startMs} /> · {run.client ?? run.service} {run.user !== null && <>· {run.user} </>}·{' '}
           <span class="mono">{run.id.slice(0, 8)}</span>
-          <CopyButton text={run.id} label="Copy the trace id" />
+          <CopyButton text={run.id} label="Copy the trace id" /> · <Time ms={run.startMs} /> ·{' '}
+          {run.client ?? run.service} {run.user !== null && <>· {run.user}</>}
         </span>
         <span class="acts">
           <SqlButton sources={[{ title: 'The run, its spans and their texts', address }]} />
