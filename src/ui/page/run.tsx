@@ -1,6 +1,5 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import {
-  formatCount,
   formatDuration,
   type RunRow,
   type RunSpan,
@@ -116,8 +115,8 @@ export function Run({ route }: { route: Route }) {
               }}
             />
             <span class="sub tabn">
-              {formatCount(spans.length)} {spans.length === 1 ? 'span' : 'spans'}
-              {run.spans > spans.length ? ` of ${formatCount(run.spans)}` : ''}
+              {spans.length.toLocaleString('en-US')} {spans.length === 1 ? 'span' : 'spans'}
+              {run.spans > spans.length ? ` of ${run.spans.toLocaleString('en-US')}` : ''}
             </span>
           </div>
           <div id="tabpanel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
