@@ -54,10 +54,11 @@ export function Run({ route }: { route: Route }) {
   const asked = route.query.get('span');
   const chosen = spans.find((span) => span.id === asked) ?? standsOut(data?.explanation ?? [], spans);
   const trouble = chosen !== undefined && chosen.status !== 'ok' ? chosen.id : undefined;
-  // A long run opens at what went wrong.
+  // A long run opens at what went wrong; of a short one the title stays in view.
   useEffect(() => {
     const line = trouble && document.querySelector(`#tabpanel [data-span="${CSS.escape(trouble)}"]`);
-    if (asked === null && line) line.scrollIntoView({ block: 'nearest' });
+    const isFar = line && line.getBoundingClientRect().top > 1.5 * innerHeight;
+    if (asked === null && isFar) line.scrollIntoView({ block: 'nearest' });
   }, [data === undefined, tab]);
   if (error !== undefined && data === undefined) {
     if (error.status !== 404) return <Trouble error={error} retry={retry} />;
