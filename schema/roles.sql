@@ -51,3 +51,11 @@ GRANT SELECT ON mcp_reviews, mcp_approvals, mcp_views TO mcp_observatory_reviewe
 GRANT EXECUTE ON FUNCTION mcp_reviews_outcomes, mcp_reviews_claim, mcp_reviews_decide, mcp_reviews_record, mcp_reviews_expire,
   mcp_approvals_revoke, mcp_approvals_announce, mcp_approvals_announced, mcp_runs_annotate, mcp_views_save, mcp_views_remove,
   mcp_views_take, mcp_views_told TO mcp_observatory_reviewer;
+
+-- The writer reserves calls and tells their outcomes, each with the token of its reservation, which nobody else reads.
+GRANT EXECUTE ON FUNCTION mcp_ledger_find, mcp_ledger_reserve, mcp_ledger_settle, mcp_ledger_resolve TO mcp_observatory_writer;
+GRANT SELECT (
+  call_id, status, effect_key, effect, args_digest, caller, server, tool, takes, quiet_ms, reserved_at, quiet_until, settled_at,
+  settled_by
+) ON mcp_ledger_calls TO mcp_observatory_reader, mcp_observatory_reviewer;
+GRANT SELECT ON mcp_ledger_accounts TO mcp_observatory_reader, mcp_observatory_reviewer;

@@ -6,6 +6,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { printable } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
+import type { PostgresConnection } from '../postgres/index.ts';
 
 /** The call that an approval covers. */
 export interface ApprovalBinding {
@@ -81,6 +82,8 @@ export interface ApprovalAnswer {
 
 /** A queue of approvals that outlive the process. The built-in one is `PostgresReviewQueue`. */
 export interface ApprovalQueue {
+  /** The database it is in, where the gate keeps what it counts too. */
+  readonly connection?: PostgresConnection | undefined;
   /**
    * Takes the approval of a call, or asks for one. Asking again in a session while nobody has decided gives the same
    * request. Of any number of processes one takes an approval for one call.

@@ -20,6 +20,7 @@ export {
 export { isApproval } from './approval-parts.ts';
 export { decideNow } from './decide-now.ts';
 export { PostgresReviewQueue } from './postgres-queue.ts';
+export { ReviewDatabase } from './review-database.ts';
 export { STANDS_UNTIL } from './sql.ts';
 export type {
   ClaimedReview,

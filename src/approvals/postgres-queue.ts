@@ -102,12 +102,15 @@ const OPTIONS: OptionKinds<PostgresReviewQueueOptions> = {
  * `INVALID_OPTION` for an argument that cannot be used.
  */
 export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDisposable {
+  /** What it was opened with. */
+  readonly connection: PostgresReviewQueueOptions['connection'];
   readonly #db: ReviewDatabase;
   readonly #expiresInMs: number;
   readonly #waits = new ReviewWaits((ids) => this.#outcomes(ids));
 
   constructor(options: PostgresReviewQueueOptions) {
     checkOptions(options, OPTIONS, 'PostgresReviewQueue');
+    this.connection = options.connection;
     this.#db = new ReviewDatabase(options.connection);
     this.#expiresInMs = checkMs('expiresInMs', options.expiresInMs, DAY_MS);
   }

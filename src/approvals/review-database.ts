@@ -9,13 +9,16 @@ import {
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 
-/** The connection of a queue. A connection string is opened on first use; other connections belong to their owner. */
+/** The connection of a queue or a ledger. A connection string is opened on first use; other connections belong to their owner. */
 export class ReviewDatabase {
   readonly #connection: PostgresConnection;
+  readonly #table: string;
   #own: Promise<Database> | undefined;
 
-  constructor(connection: PostgresConnection) {
+  /** @param table what errors name. */
+  constructor(connection: PostgresConnection, table = 'mcp_reviews') {
     this.#connection = connection;
+    this.#table = table;
   }
 
   /** @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`. */
@@ -27,7 +30,7 @@ export class ReviewDatabase {
     try {
       return (await db.query(text, values)).rows;
     } catch (error) {
-      throw toObservatoryError(error, nameOfDatabase(db), 'mcp_reviews');
+      throw toObservatoryError(error, nameOfDatabase(db), this.#table);
     }
   }
 

@@ -109,6 +109,12 @@ export const ATTR_ANTHROPIC_RESPONSE_SERVICE_TIER = 'anthropic.response.service_
 /** A name of no convention yet, which AWS, LangSmith and others use as that of Anthropic and OpenAI. */
 export const ATTR_GEN_AI_RESPONSE_SERVICE_TIER = 'gen_ai.response.service_tier';
 
+/** An effect that a policy lets happen once, as the policy names it. */
+export const ATTR_EFFECT_NAME = 'observatory.effect_name';
+/** SHA-256 of the effect with its arguments, hex. */
+export const ATTR_EFFECT_KEY = 'observatory.effect_key';
+/** What became of it: `done`, `failed`, `unknown` or `not_made`; of a call that was refused, how it stood. */
+export const ATTR_EFFECT_OUTCOME = 'observatory.effect_outcome';
 /** How many tool calls the answer asks the application to make; absent for none. */
 export const ATTR_TOOL_CALL_COUNT = 'observatory.tool_call_count';
 /**

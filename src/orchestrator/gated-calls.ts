@@ -64,7 +64,7 @@ export class GatedCalls {
   /**
    * Makes a call if the gate allows it. After the first call of the run, one that cannot be recorded is denied like any
    * other, so that the run can tell what it did.
-   * @param invoke calls the server.
+   * @param invoke calls the server with these arguments.
    * @param method of a request that is no tool call.
    * @throws ObservatoryError `AUDIT_UNAVAILABLE` when the first call cannot be recorded.
    */
@@ -72,20 +72,22 @@ export class GatedCalls {
     server: string,
     tool: string,
     args: JsonObject,
-    invoke: () => Promise<ToolCallOutcome>,
+    invoke: (sent: JsonObject) => Promise<ToolCallOutcome>,
     method?: GateCall['method'],
   ): Promise<GatedOutcome> {
-    const { gate, audit, context } = this.#parts;
+    const { gate, pool, audit, context, signal } = this.#parts;
     const call: GateCall = { ...context, server, tool, args, method };
+    const read = async (other: string, sent: JsonObject): Promise<unknown> =>
+      toRawResult(await pool.callTool(server, other, sent, { signal }));
     const refresh = method === undefined ? () => this.#refresh(server) : undefined;
     const made: { outcome?: ToolCallOutcome } = {};
-    const rawResult = async (): Promise<unknown> => {
+    const rawResult = async (sent: JsonObject): Promise<unknown> => {
       this.#hasCalled = true;
-      made.outcome = await invoke();
+      made.outcome = await invoke(sent);
       return toRawResult(made.outcome);
     };
     try {
-      const { result } = await guardedCall(call, rawResult, { gate, audit, refresh });
+      const { result } = await guardedCall(call, rawResult, { gate, audit, refresh, read });
       return withResult(made.outcome, result);
     } catch (error) {
       if (error instanceof ToolCallError) return error.outcome;

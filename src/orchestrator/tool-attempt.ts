@@ -68,15 +68,15 @@ export class ToolAttempts {
       return refusedEnding('breaker_open', why);
     }
     let isMade = false;
-    const invoke = async (): Promise<ToolCallOutcome> => {
+    const invoke = async (sent: JsonObject): Promise<ToolCallOutcome> => {
       isMade = true;
       if (!readOnly) cache?.invalidate(server);
-      return await this.#call(call, tool, args, attempt);
+      return await this.#call(call, tool, sent, attempt);
     };
     let outcome: GatedOutcome;
     try {
       outcome =
-        gated === undefined ? await invoke() : await gated.make(server, name, args, invoke, tool.method);
+        gated === undefined ? await invoke(args) : await gated.make(server, name, args, invoke, tool.method);
     } catch (error) {
       breakers.abandoned(server, name);
       if (options.signal?.aborted !== true) throw error;

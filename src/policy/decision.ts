@@ -26,8 +26,20 @@ export interface Decision {
   readonly argsDigest: string | null;
   /** Where each string and number came from, where the policy has words about it. Holds no argument values. */
   readonly sources?: readonly ArgumentSource[] | undefined;
+  /** The effect of the call, where the policy lets it happen once. */
+  readonly effect?: EffectNote | undefined;
   /** Time the decision took, in microseconds. */
   readonly latencyUs: number;
+}
+
+/** An effect that is done at most once. Holds no argument values. */
+export interface EffectNote {
+  /** As the policy names it: `refund:{payment_id}`. */
+  readonly name: string;
+  /** SHA-256 of the name and the arguments in it, hex. */
+  readonly key: string;
+  /** How the effect stood, if it could not be done. */
+  readonly state?: 'done' | 'running' | 'unknown' | undefined;
 }
 
 /** Why a call, a plan, a tool or a result is refused. */

@@ -11,7 +11,7 @@ import {
   oneOf,
   required,
 } from '../base/index.ts';
-import { readObject } from '../json/index.ts';
+import { type JsonObject, readObject } from '../json/index.ts';
 import {
   boundTransport,
   LIST_KINDS,
@@ -125,14 +125,15 @@ export function gateClient<T extends GateableClient>(
     const { name, args, isUnsafe } = readParams(params);
     const runId = options.audit?.id;
     const call: GateCall = { runId, ...shared(name), server, tool: name, args };
-    const invoke = async () => {
+    const invoke = async (sent: JsonObject) => {
       if (isUnsafe) throw new ObservatoryError('INVALID_INPUT', "The arguments of 'callTool' are not JSON");
-      return toCall(client, gate, call, rest);
+      return toCall(client, gate, { ...call, args: sent }, rest);
     };
     const { result } = await guardedCall(call, invoke, {
       gate,
       audit: options.audit,
       refresh: () => refresh(),
+      read: (tool, sent) => toCall(client, gate, { ...call, tool, args: sent }, rest),
     });
     return result;
   };

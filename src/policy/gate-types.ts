@@ -10,8 +10,10 @@ import {
   secret,
 } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
+import type { PostgresConnection } from '../postgres/index.ts';
 import type { Decision } from './decision.ts';
 import type { PolicyDecisionPoint } from './decision-point.ts';
+import type { CallLedger } from './ledger/index.ts';
 import { A_PIN_STORE } from './option-kinds.ts';
 import type { OutputTypes } from './output-contract.ts';
 import type { PinStore } from './pins.ts';
@@ -83,6 +85,12 @@ export interface PolicyGateOptions {
    * @defaultValue none: such calls need a token from {@link PolicyGate.approve}
    */
   readonly approvals?: GateApprovals | undefined;
+  /**
+   * Where calls are counted and effects kept, for policies with `totals`, `sequences` or `once`: a connection string, pool
+   * or PGlite with the schema of `migrate()`, shared by any number of processes, or an object that does it. @defaultValue
+   * the database of `approvals`, else that of `MCP_OBSERVATORY_DATABASE_URL`, else the memory of this gate
+   */
+  readonly ledger?: PostgresConnection | CallLedger | undefined;
   /** Keys of a tool's `_meta` that belong to its pinned definition. @defaultValue none */
   readonly metaKeys?: readonly string[] | undefined;
   /** Key of the argument digests, UTF-8. @defaultValue none: plain SHA-256 */
@@ -100,6 +108,13 @@ const GATE_OPTIONS: OptionKinds<PolicyGateOptions> = {
   outputTypes: kinds.object,
   decisionPoint: having('an object with a method decide()', 'decide'),
   approvals: kinds.object,
+  ledger: secret(
+    either(
+      { ...kinds.string, expected: 'a connection string' },
+      having('an object with a method query()', 'query'),
+      having('an object with a method reserve()', 'reserve'),
+    ),
+  ),
   metaKeys: kinds.strings,
   digestKey: secret(kinds.string),
   reloadIntervalMs: kinds.number,

@@ -27,6 +27,7 @@ import { type OutputContract, OutputContracts } from './output-contract.ts';
 import { PinStore } from './pins.ts';
 import { policyPath } from './policy-file.ts';
 import { PolicySource } from './policy-source.ts';
+import { GateLedger, type ReadTool } from './reservations.ts';
 import { RunSources } from './run-sources.ts';
 import type { Told } from './sources/index.ts';
 import { countDecision } from './telemetry.ts';
@@ -42,6 +43,8 @@ export class PolicyGate {
   readonly #budgets = new Budgets();
   readonly #sources = new RunSources(() => this.#source.policy);
   readonly #findings: GateFindings;
+  /** What calls reserve: used by `guardedCall`. */
+  readonly ledger: GateLedger;
 
   /**
    * Opens a gate. A policy that cannot be used does not throw here: the gate denies everything and says why in
@@ -50,25 +53,28 @@ export class PolicyGate {
    */
   constructor(options: PolicyGateOptions) {
     this.#options = checked(options);
+    this.ledger = new GateLedger(options, () => this.#source.policy);
     if ((options.maxEvidenceRisk ?? 1) < 1) void warmEvidence();
     this.#contracts = new OutputContracts(options.outputTypes);
     const { pins = new PinStore({ trustFirstUse: true }), reloadIntervalMs: interval = 0 } = options;
     this.#barred = new BarredTools(pins);
     this.#catalog = new ToolCatalog({
       pins,
-      competes: (server, tool) => this.#competes(server, tool),
+      competes: (server, tool) => {
+        const policy = this.#source.policy;
+        return policy?.document.duplicate_names !== 'allow' && policy?.mayAllow(server, tool) === true;
+      },
       isNamed: (server, name) => this.#source.policy?.names(server, name) === true,
       metaKeys: options.metaKeys,
       strictFormats: () => this.#source.policy?.document.strict_formats === true,
     });
-    const isComplete = options.tools !== undefined;
-    this.#findings = new GateFindings(() => this.#source.policy, this.#catalog, isComplete);
+    this.#findings = new GateFindings(() => this.#source.policy, this.#catalog, options.tools !== undefined);
     this.#source = new PolicySource(options.policy ?? policyPath(undefined, process.env));
     for (const [server, { tools }] of Object.entries(options.tools ?? {})) this.setTools(server, tools);
-    this.#report();
+    this.#findings.report();
     if (interval > 0) {
       this.#source.watch(interval, (outcome) => {
-        this.#report();
+        this.#findings.report();
         options.onReload?.(outcome);
       });
     }
@@ -111,7 +117,7 @@ export class PolicyGate {
    */
   reload(): boolean {
     const isRead = this.#source.reload();
-    this.#report();
+    this.#findings.report();
     return isRead;
   }
 
@@ -120,7 +126,7 @@ export class PolicyGate {
     const isFirst = !this.#catalog.hasServer(server);
     this.#catalog.setServer(server, tools);
     if (isFirst) for (const tool of this.#catalog.namedTools(server)) this.#source.policy?.deadRules(tool);
-    this.#report();
+    this.#findings.report();
   }
 
   /**
@@ -140,13 +146,13 @@ export class PolicyGate {
       this.#source.policy?.deadRules(tool);
       await turn();
     }
-    this.#report();
+    this.#findings.report();
   }
 
   /** Removes a server that does not answer. Its tools cannot be called; rules about it do not count as dead. */
   removeServer(server: string): void {
     this.#catalog.removeServer(server);
-    this.#report();
+    this.#findings.report();
   }
 
   /**
@@ -155,15 +161,6 @@ export class PolicyGate {
    */
   get findings(): readonly GateFinding[] {
     return this.#findings.list();
-  }
-
-  #report(): void {
-    this.#findings.report();
-  }
-
-  #competes(server: string, tool: string): boolean {
-    const policy = this.#source.policy;
-    return policy?.document.duplicate_names !== 'allow' && policy?.mayAllow(server, tool) === true;
   }
 
   /** The tool as the server lists it now, barred ones included. */
@@ -201,7 +198,7 @@ export class PolicyGate {
 
   /** G2 and the built-in rules of G3. Uses nothing up: the same call gets the same decision. */
   evaluate(call: GateCall): Decision {
-    return evaluateCall(call, {
+    return evaluateCall(this.ledger.complete(call), {
       catalog: this.#catalog,
       source: this.#source,
       digestKey: this.#options.digestKey,
@@ -228,34 +225,45 @@ export class PolicyGate {
    * The whole decision about a call that is about to be made: {@link evaluate}, then the external decision point, then
    * the approval, which is used up and may be waited for, then the budgets. Counted once, with its final outcome.
    * @param record writes the decision down; the call is denied when it throws, and `authorize` throws the same.
+   * @param read calls the tools by which the policy reconciles effects.
    */
-  async authorize(call: GateCall, record?: DecisionRecorder): Promise<Decision> {
+  async authorize(given: GateCall, record?: DecisionRecorder, read?: ReadTool): Promise<Decision> {
+    const call = this.ledger.complete(given);
     if (call.method === undefined) await this.#catalog.prepare(call.server, call.tool);
     const started = performance.now();
     let decision = await this.#consult(call);
+    const evaluate = (): Decision => this.evaluate(call);
+    const reservation = this.ledger.open(call, decision, evaluate, read);
+    if (reservation !== undefined) decision = await reservation.look(decision);
     decision = applyPersonsAnswer(call, decision, this.#approvals);
     const { approvals } = this.#options;
     if (approvals !== undefined && isHeld(call, decision)) {
       const limits = approvalLimits(this.#source.policy?.document.approval);
-      decision = await decideHeldCall(approvals, call, decision, limits, () => this.evaluate(call));
+      decision = (await decideHeldCall(approvals, call, decision, limits, () => this.evaluate(call)))
+        .decision;
     }
+    if (decision.decision === 'allow' && reservation !== undefined)
+      decision = await reservation.take(decision);
     if (decision.decision === 'allow') {
       this.#budgets.setLimits(this.#source.policy?.document.budgets);
       const spent = this.#budgets.take(call.runId ?? '', call.server, call.tool);
       if (spent !== undefined) decision = revise(decision, 'deny', spent.reasonCode, spent.message);
     }
     if (decision.decision === 'deny') this.#barred.tell(this.#catalog.find(call.server, call.tool, false));
-    this.#report();
+    this.#findings.report();
+    if (reservation !== undefined && isBlocked(decision)) await reservation.settle('not_made');
     // No await from here to the call: what was decided about is what is called.
     decision = { ...decision, latencyUs: (performance.now() - started) * 1_000 };
     try {
       record?.(decision);
     } catch (cause) {
       countDecision(withoutRecord(decision), call.server, call.tool);
+      await reservation?.settle('not_made');
       throw cause;
     }
     countDecision(decision, call.server, call.tool);
     if (!isBlocked(decision)) this.#sources.noteCall(call, decision, this.#catalog);
+    if (reservation !== undefined) this.ledger.keep(decision, reservation);
     return decision;
   }
 
@@ -323,6 +331,7 @@ export class PolicyGate {
 
   close(): void {
     this.#source.close();
+    this.ledger.close();
   }
 
   [Symbol.dispose](): void {

@@ -35,6 +35,7 @@ import { type JudgedOutput, judgeAnswer, judgeOutput, type OutputVerdict, output
 import type { OutputContract } from './output-contract.ts';
 import type { Redact } from './policy-file.ts';
 import type { Gate, ReasonCode } from './reasons/index.ts';
+import type { ReadTool, Reservation } from './reservations.ts';
 import { addGateEvent, inGateSpan, setDecision, setFallback } from './telemetry.ts';
 
 export interface GuardedCallOptions {
@@ -45,6 +46,8 @@ export interface GuardedCallOptions {
   readonly onGate?: ((gate: Gate, micros: number) => void) | undefined;
   /** Gives the gate the server's tools as they are now, before the call is decided. */
   readonly refresh?: (() => Promise<void>) | undefined;
+  /** Calls another tool of the same server and gives its `CallToolResult`: how a policy reconciles effects. */
+  readonly read?: ReadTool | undefined;
 }
 
 const OPTIONS: OptionKinds<GuardedCallOptions> = {
@@ -52,6 +55,7 @@ const OPTIONS: OptionKinds<GuardedCallOptions> = {
   audit: AN_AUDIT_RUN,
   onGate: kinds.function,
   refresh: kinds.function,
+  read: kinds.function,
 };
 /** What else a call has is for the policy to judge. */
 const CALL = { server: required(kinds.string), tool: required(kinds.string) };
@@ -78,22 +82,23 @@ const MAX_NAME = 256;
 
 /**
  * Makes a call if the gate allows it.
- * @param invoke calls the server and gives its `CallToolResult`. It is run at most once.
+ * @param invoke calls the server, with the arguments given to it, and gives its `CallToolResult`. It is run at most once.
  * @throws PolicyDeniedError when the call or its result is refused.
  * @throws ObservatoryError `AUDIT_UNAVAILABLE` when the call could not be recorded; it is then not made. A call that was
  * made is never told by this error: if its outcome cannot be recorded, the result says so (`auditProblem`).
  * @throws what `invoke` and `refresh` throw.
  */
 export async function guardedCall(
-  call: GateCall,
-  invoke: () => Promise<unknown>,
+  given: GateCall,
+  invoke: (args: JsonObject) => Promise<unknown>,
   options: GuardedCallOptions,
 ): Promise<GuardedResult> {
   checkOptions(options, OPTIONS, 'guardedCall()');
-  checkKinds(call, CALL, 'guardedCall(), of the call,');
+  checkKinds(given, CALL, 'guardedCall(), of the call,');
+  const call = options.gate.ledger.complete(given);
   return inGateSpan(`policy_gate ${call.tool.slice(0, MAX_NAME)}`, async (span) => {
     span.setAttribute('observatory.mcp_server', call.server.slice(0, MAX_NAME));
-    const { decision, contract, decided } = await decide(call, options, span);
+    const { decision, contract, decided, reservation } = await decide(call, options, span);
     if (isBlocked(decision)) {
       // The call has no other span that could tell what was asked for.
       attachInteraction(span, { toolArguments: call.args });
@@ -110,8 +115,10 @@ export async function guardedCall(
     const turn = sliced();
     let raw: unknown;
     try {
-      raw = await invoke();
+      raw = await invoke(call.args);
+      await reservation?.settleBy(raw);
     } catch (cause) {
+      await reservation?.settle('unknown');
       finish('failed', { error_type: readName(cause) });
       setFailed(span, 'tool_failed');
       throw cause;
@@ -154,6 +161,7 @@ export async function guardedDecision(
     span.setAttribute('observatory.mcp_server', call.server.slice(0, MAX_NAME));
     const { decision } = await decide(call, options, span);
     if (isBlocked(decision)) return decision;
+    await options.gate.ledger.of(decision)?.settle('unknown');
     await options.gate.rememberResult(call, undefined);
     return undefined;
   });
@@ -210,6 +218,7 @@ interface Decided {
   readonly contract: OutputContract | undefined;
   /** Number of the record of the decision. */
   readonly decided: number | undefined;
+  readonly reservation: Reservation | undefined;
 }
 
 /** Decides, on the definitions as they are now, and records what was decided and that the call begins. */
@@ -224,7 +233,7 @@ async function decide(call: GateCall, options: GuardedCallOptions, span: Span): 
   }
   let contract: OutputContract | undefined;
   let seq: number | undefined;
-  const decision = await gate.authorize(call, (decided) => {
+  const record = (decided: Decision): void => {
     contract = gate.outputContract(call);
     recordFindings(gate, audit);
     options.onGate?.('G3', decided.latencyUs);
@@ -237,8 +246,29 @@ async function decide(call: GateCall, options: GuardedCallOptions, span: Span): 
       if (ending !== decided) setDecision(span, tool.slice(0, MAX_NAME), ending, gate.riskTierOf(ending));
       throw cause;
     }
-  });
-  return { decision, contract, decided: seq };
+  };
+  const decision = await gate.authorize(call, record, makeReader(call, options));
+  const reservation = gate.ledger.of(decision);
+  if (reservation?.isStale === true) {
+    await reservation.settle('not_made');
+    throw new PolicyDeniedError(
+      server,
+      tool,
+      refusal('effect_running', 'It was decided too long ago'),
+      decision,
+    );
+  }
+  return { decision, contract, decided: seq, reservation };
+}
+
+/** Calls the tools that tell of effects, through the gate like any other call. */
+function makeReader(call: GateCall, options: GuardedCallOptions): ReadTool | undefined {
+  const { read, gate, audit } = options;
+  if (read === undefined) return undefined;
+  return async (tool, args) => {
+    const asked = { ...call, tool, args, approvalToken: undefined };
+    return (await guardedCall(asked, (sent) => read(tool, sent), { gate, audit })).result;
+  };
 }
 
 /** The findings that a run has on record. */

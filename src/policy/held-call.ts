@@ -29,13 +29,18 @@ export function toBinding(call: GateCall, decision: Decision): ApprovalBinding {
 }
 
 /** Whether a person is asked about a call through the queue of approvals. */
-export function isHeld(call: GateCall, { decision, enforcement }: Decision): boolean {
-  return call.approvalToken === undefined && decision === 'require_approval' && enforcement === 'enforced';
+export function isHeld(call: GateCall, held: Decision): boolean {
+  return call.approvalToken === undefined && isAskedAbout(held) && held.enforcement === 'enforced';
+}
+
+/** Whether a person decides about the call itself, and not about an effect of an earlier one. */
+function isAskedAbout({ decision, reasonCode }: Decision): boolean {
+  return decision === 'require_approval' && reasonCode !== 'effect_unknown';
 }
 
 /** The decision about a held call that comes with the answer of a person: an approval, which is used up, or a no. */
 export function applyPersonsAnswer(call: GateCall, held: Decision, approvals: Approvals): Decision {
-  if (held.decision !== 'require_approval') return held;
+  if (!isAskedAbout(held)) return held;
   if (call.isRejected === true)
     return revise(held, 'deny', 'approval_rejected', 'A person rejected this exact call');
   if (call.approvalToken === undefined) return held;
@@ -54,6 +59,7 @@ const REACH: Readonly<Record<ApprovalScope, string>> = {
 /**
  * The decision about a held call after its queue was asked. Without an answer it stays held.
  * @param limits how long an approval can be used.
+ * @returns the decision, and the id of the request.
  * @param evaluate decides the call again: policy and definition may change while a person decides.
  */
 export async function decideHeldCall(
@@ -62,7 +68,7 @@ export async function decideHeldCall(
   held: Decision,
   limits: ApprovalLimits,
   evaluate: () => Decision,
-): Promise<Decision> {
+): Promise<{ readonly decision: Decision; readonly id?: string }> {
   const binding = toBinding(call, held);
   const fingerprint = computeFingerprint(binding);
   const { args } = call;
@@ -83,25 +89,27 @@ export async function decideHeldCall(
     });
   } catch (error) {
     diag.error(`mcp-observatory: an approval cannot be asked for: ${errorMessage(error)}`);
-    return { ...held, message: `${held.message}; it cannot be asked for now` };
+    return { decision: { ...held, message: `${held.message}; it cannot be asked for now` } };
   }
   const { id, state, note, scope = 'once' } = answer;
   const span = trace.getActiveSpan();
   span?.setAttribute('observatory.review_id', id);
   const person = answer.decidedBy ?? 'a person';
   if (state === 'waiting')
-    return { ...held, message: `${held.message}; the request ${id} waits for a person` };
+    return { id, decision: { ...held, message: `${held.message}; the request ${id} waits for a person` } };
   const said = note === null ? '' : `: ${note}`;
-  if (state === 'rejected') return revise(held, 'deny', 'approval_rejected', `Rejected by ${person}${said}`);
+  if (state === 'rejected')
+    return { id, decision: revise(held, 'deny', 'approval_rejected', `Rejected by ${person}${said}`) };
   // The approval is for what was asked.
   const current = evaluate();
-  if (current.decision === 'deny') return current;
+  if (current.decision === 'deny') return { id, decision: current };
   if (computeFingerprint(toBinding(call, current)) !== fingerprint) {
-    return revise(current, 'deny', 'approval_invalid', 'The policy or the call changed while it was decided');
+    const why = 'The policy or the call changed while it was decided';
+    return { id, decision: revise(current, 'deny', 'approval_invalid', why) };
   }
   span?.setAttribute('observatory.approval_scope', scope);
   const message = `${person} approved this exact call${REACH[scope]} (request ${id})`;
-  return revise(held, 'allow', 'approved', message);
+  return { id, decision: revise(held, 'allow', 'approved', message) };
 }
 
 /** Asks for an approval, and waits for it as long as allowed. Rejects as the queue does. */

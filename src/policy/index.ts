@@ -69,6 +69,16 @@ export {
   toRawResult,
 } from './host/index.ts';
 export { checkInput } from './input-policy.ts';
+export {
+  type CallLedger,
+  type EarlierEffect,
+  type LedgerAnswer,
+  type LedgerOutcome,
+  type LedgerRequest,
+  type LedgerTake,
+  type LedgerWitness,
+  MemoryLedger,
+} from './ledger/index.ts';
 export { lintPolicy } from './lint.ts';
 export type { LintFinding } from './lint-finding.ts';
 export { A_GATE, AN_AUDIT } from './option-kinds.ts';
@@ -87,6 +97,7 @@ export { PinStore } from './pins.ts';
 export { type CallToolPlan, type FinalAnswerPlan, type Plan, parsePlan } from './plan.ts';
 export { Policy } from './policy.ts';
 export { type PolicyDocument, policyPath, readPolicy, readPolicyFile } from './policy-file.ts';
+export { readRealPath } from './real-path.ts';
 export { type Gate, gateOf, REASONS, type ReasonCode, scanText } from './reasons/index.ts';
 export {
   type RepeatedDecision,

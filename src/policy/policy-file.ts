@@ -20,6 +20,7 @@ import {
   StrictJsonError,
   sha256Hex,
 } from '../json/index.ts';
+import type { OnceDocument, SequenceDocument, TotalDocument } from './ledger/index.ts';
 import { compileOperatorSchema } from './operator-schema.ts';
 import type { FieldDocument, SourceDocument } from './sources/index.ts';
 
@@ -42,6 +43,8 @@ export interface PolicyDocument {
   /** Fields of results that outsiders may write: no argument may come from them. */
   readonly untrusted?: readonly FieldDocument[] | undefined;
   readonly budgets?: BudgetDocument | undefined;
+  /** Which calls of a run rule others out, or have to come before them. */
+  readonly sequences?: readonly SequenceDocument[] | undefined;
   readonly limits?: LimitsDocument | undefined;
   /** What else may be asked of servers, and what they may ask; absent is denied. */
   readonly servers?: Readonly<Record<string, ServerDocument>> | undefined;
@@ -77,12 +80,19 @@ export interface RuleDocument {
   readonly effect: 'allow' | 'deny' | 'require_approval';
   readonly risk_tier?: string | undefined;
   readonly server: string;
+  /** `*` in a name stands for any characters. */
   readonly tool: string | readonly string[];
+  /** What the tools' servers have to say of them, by the hints of MCP. It is their word. */
+  readonly annotations?: Readonly<Record<string, boolean>> | undefined;
   readonly args?: Readonly<Record<string, object | boolean>> | undefined;
   readonly required?: readonly string[] | undefined;
+  /** The call has no other arguments than those in `args`. */
+  readonly only_args?: true | undefined;
   /** Short for sources from the prompt, else ask. */
   readonly provenance?: readonly string[] | undefined;
   readonly sources?: readonly SourceDocument[] | undefined;
+  /** The effect of the calls it applies to, which is done at most once. */
+  readonly once?: string | OnceDocument | undefined;
   readonly tests?: RuleTests | undefined;
 }
 
@@ -93,6 +103,7 @@ export interface BudgetDocument {
   readonly calls_per_run?: number | undefined;
   readonly calls_per_minute?: number | undefined;
   readonly calls_per_minute_per_tool?: number | undefined;
+  readonly totals?: readonly TotalDocument[] | undefined;
 }
 
 export interface LimitsDocument {

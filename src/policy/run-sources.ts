@@ -42,6 +42,6 @@ export class RunSources {
 }
 
 /** What a call counts for and what it can know: its run, else its session. Empty if it names neither. */
-function toRun(call: GateCall): string {
+export function toRun(call: GateCall): string {
   return call.runId ?? findSession(call) ?? '';
 }

@@ -65,6 +65,11 @@ export function setDecision(
   if (decision.argsDigest !== null) span.setAttribute(toAttribute('tool_args_hash'), decision.argsDigest);
   if (decision.sources !== undefined)
     span.setAttribute('observatory.argument_sources', decision.sources.map(describeSource));
+  if (decision.effect !== undefined) {
+    const { name, key, state } = decision.effect;
+    span.setAttributes({ [semconv.ATTR_EFFECT_NAME]: name, [semconv.ATTR_EFFECT_KEY]: key });
+    if (state !== undefined) span.setAttribute(semconv.ATTR_EFFECT_OUTCOME, state);
+  }
   if (riskTier !== undefined) span.setAttribute(toAttribute('risk_tier'), riskTier);
   addGateEvent(span, isStopped ? 'stop' : 'pass', decision.reasonCode, decision.gate);
   if (semconv.wantsComingNames()) {

@@ -24,6 +24,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 12, name: '012_settled_alike' },
   { id: 13, name: '013_settled_in_time' },
   { id: 14, name: '014_runs_told_apart' },
+  { id: 15, name: '015_call_ledger' },
   { id: 16, name: '016_notes_and_views' },
 ];
 

@@ -7,6 +7,8 @@ export const OWN_TABLES = [
   'mcp_traces',
   'mcp_reviews',
   'mcp_approvals',
+  'mcp_ledger_calls',
+  'mcp_ledger_accounts',
   'mcp_traces_hourly',
   'mcp_traces_rollup_state',
   'mcp_traces_settle_state',

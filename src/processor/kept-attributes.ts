@@ -37,6 +37,7 @@ export const KEPT_SECTIONS: readonly KeptSection[] = [
     `
     observatory.policy_enforcement observatory.policy_gate observatory.policy_outcome
     observatory.policy_rule_ids observatory.argument_sources observatory.audit_head observatory.audit_run observatory.barred_tool observatory.breaker_state
+    observatory.effect_key observatory.effect_name observatory.effect_outcome
     observatory.evidence_coverage# observatory.evidence_distinct_spans# observatory.evidence_exact_ratio#
     observatory.failed_tool observatory.failure_kind observatory.loop_decision observatory.messages_after#
     observatory.messages_before# observatory.outcome observatory.recovery_action observatory.server

@@ -1,18 +1,17 @@
-import { spawn } from 'node:child_process';
-import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { errorMessage, ObservatoryError, packageFile } from '../../base/index.ts';
+import { existsSync } from 'node:fs';
+import { appendFile, writeFile } from 'node:fs/promises';
+import { errorMessage, ObservatoryError } from '../../base/index.ts';
 import {
-  type Departure,
-  type ProgramReport,
+  checkProgram,
+  type Program,
   programOutput,
   readExchange,
   readGolden,
+  updateProgram,
 } from '../../golden/index.ts';
-import { isObject, type JsonObject, parseOrKeep } from '../../json/index.ts';
 import {
   type Command,
+  EndingSignal,
   EXIT_FAILED,
   EXIT_OK,
   numberFlag,
@@ -32,6 +31,10 @@ MCP_OBSERVATORY_GOLDEN.
 
   --live-tools       run the tools for real; what they return does not count
   --live-model       ask the model for real; only tool calls are compared
+  --update           record anew each golden from which the program departs, or that is not there yet, with real models
+                     and servers
+  --twice            with --update, learn what is volatile (times, ids, ports, counters) from a second run, which is
+                     answered from the first
   --timeout SECONDS  end a run after this time (default: 300)
   --allow-expired    accept expired goldens
   --json             one JSON object per golden: {path, outcome, departures: [{kind, place, message}], total_tokens,
@@ -43,11 +46,6 @@ MCP_OBSERVATORY_GOLDEN.
 Goldens of mcpGhost are skipped: 'golden replay' is for those.
 Exit codes: 0 no program departs, 1 one does or no golden was checked, 2 bad usage.`;
 
-/** How long what a program left behind may write. */
-const LEFT_BEHIND_MS = 500;
-/** How much of the end of a program's stderr is shown. */
-const STDERR_CHARS = 2_000;
-
 /** `golden check`: a program against its goldens. */
 export const goldenCheckCommand: Command = {
   help: HELP,
@@ -57,6 +55,8 @@ export const goldenCheckCommand: Command = {
     const options = {
       'live-tools': { type: 'boolean' },
       'live-model': { type: 'boolean' },
+      update: { type: 'boolean' },
+      twice: { type: 'boolean' },
       timeout: { type: 'string', default: '300' },
       'allow-expired': { type: 'boolean' },
       json: { type: 'boolean' },
@@ -71,18 +71,28 @@ export const goldenCheckCommand: Command = {
       throw usageError(
         'Expected one of --live-tools and --live-model: with both, nothing is left to compare',
       );
-    const run: RunOptions = {
+    using ending = new EndingSignal();
+    const stopped = new AbortController();
+    void ending.wait().then(() => stopped.abort());
+    const isUpdate = values.update === true;
+    if (values.twice && !isUpdate) throw usageError('--twice is for --update');
+    const program: Program = {
       command,
+      signal: stopped.signal,
       env: {
         ...io.env,
         MCP_OBSERVATORY_LIVE: values['live-tools'] ? 'tools' : values['live-model'] ? 'model' : '',
       },
       timeoutMs: numberFlag('--timeout', values.timeout, { from: 1, to: 86_400 }) * 1_000,
-      allowExpired: values['allow-expired'] === true,
     };
+    const allowExpired = values['allow-expired'] === true;
     const checked: Checked[] = [];
-    for (const { path } of await goldensIn(positionals)) {
-      const one = await checkOne(path, run);
+    for (const { path } of await goldensIn(positionals, isUpdate)) {
+      const was = existsSync(path) ? await checkOne(path, program, allowExpired) : undefined;
+      const isOld = isUpdate && (was === undefined || was.outcome === 'different' || was.outcome === 'error');
+      const one = isOld ? await updateOne(path, program, values.twice === true) : was;
+      if (stopped.signal.aborted) return EXIT_FAILED;
+      if (one === undefined) continue;
       checked.push(one);
       if (values.json === true) print(io, one);
       else
@@ -98,23 +108,21 @@ export const goldenCheckCommand: Command = {
     if (summary !== undefined && summary !== '') await appendFile(summary, toMarkdown(checked));
     const tried = checked.filter(({ outcome }) => outcome !== 'skipped');
     if (tried.length === 0) io.stderr.writeLine('There is no golden of a program there');
-    return tried.length > 0 && tried.every(({ outcome }) => outcome === 'same') ? EXIT_OK : EXIT_FAILED;
+    return tried.length > 0 && tried.every(({ outcome }) => outcome === 'same' || outcome === 'updated')
+      ? EXIT_OK
+      : EXIT_FAILED;
   },
 };
-
-interface RunOptions {
-  readonly command: readonly string[];
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly timeoutMs: number;
-  readonly allowExpired: boolean;
-}
 
 function tell(
   { path, outcome, departures, stderr, total_tokens: tokens, recorded_tokens: recorded }: Checked,
   paint: (style: 'red' | 'yellow', text: string) => string,
   write: (line: string) => void,
 ): void {
-  const word = outcome === 'same' ? 'same' : paint(outcome === 'skipped' ? 'yellow' : 'red', outcome);
+  const word =
+    outcome === 'same' || outcome === 'updated'
+      ? outcome
+      : paint(outcome === 'skipped' ? 'yellow' : 'red', outcome);
   const counts =
     tokens === null || tokens === recorded ? '' : ` (${tokens} of ${recorded ?? 'unknown'} tokens)`;
   write(`${word}  ${path}${counts}`);
@@ -125,7 +133,15 @@ function tell(
     for (const line of stderr.trimEnd().split('\n')) write(`    | ${line}`);
 }
 
-async function checkOne(path: string, options: RunOptions): Promise<Checked> {
+/** Records a program anew, and checks the recording. */
+async function updateOne(path: string, program: Program, isTwice: boolean): Promise<Checked> {
+  const problem = await updateProgram(path, program, isTwice);
+  const one = await checkOne(path, program, true);
+  if (problem === undefined) return one.outcome === 'same' ? { ...one, outcome: 'updated' } : one;
+  return { ...one, outcome: 'error', departures: [{ kind: 'golden', place: null, message: problem }] };
+}
+
+async function checkOne(path: string, program: Program, allowExpired: boolean): Promise<Checked> {
   const none = {
     path,
     departures: [],
@@ -136,7 +152,7 @@ async function checkOne(path: string, options: RunOptions): Promise<Checked> {
   };
   let recorded: number | null;
   try {
-    const golden = await readGolden(path, { allowExpired: options.allowExpired });
+    const golden = await readGolden(path, { allowExpired });
     if (
       golden.runner !== 'other' ||
       golden.provider_responses.length + (golden.mcp_cassette?.calls.length ?? 0) === 0
@@ -152,87 +168,11 @@ async function checkOne(path: string, options: RunOptions): Promise<Checked> {
     const departures = [{ kind: 'golden' as const, place: null, message: `${code}: ${errorMessage(error)}` }];
     return { ...none, outcome: 'error', departures };
   }
-  const folder = await mkdtemp(join(tmpdir(), 'golden-check-'));
-  try {
-    const ended = await runProgram(resolve(path), folder, options);
-    return { ...none, recorded_tokens: recorded, ...toOutcome(ended, await readReports(folder)) };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-type Ended = { readonly how: string | null; readonly stderr: string };
-
-/** @returns how it ended, null for the exit code 0. */
-function runProgram(
-  golden: string,
-  reports: string,
-  { command, env, timeoutMs }: RunOptions,
-): Promise<Ended> {
-  const [file = '', ...args] = command;
-  const replay = `--import=${packageFile('dist/lib/replay.js').href}`;
-  return new Promise((done) => {
-    let stderr = '';
-    const child = spawn(file, args, {
-      // What it prints is its own, and no part of what this command prints.
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: {
-        ...env,
-        NODE_OPTIONS: [env.NODE_OPTIONS, replay].filter(Boolean).join(' '),
-        MCP_OBSERVATORY_GOLDEN: golden,
-        MCP_OBSERVATORY_REPORTS: reports,
-      },
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
-    });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr = (stderr + text).slice(-STDERR_CHARS);
-    });
-    child.on('error', (error) => done({ how: `cannot be started: ${error.message}`, stderr }));
-    // A process that it left behind may hold its stderr.
-    child.on('exit', () => setTimeout(() => child.stderr.destroy(), LEFT_BEHIND_MS));
-    child.on('close', (code, signal) => {
-      const late = signal === 'SIGKILL' ? ` (after ${timeoutMs / 1_000} s a run is ended)` : '';
-      done({ how: code === 0 ? null : `ended with ${String(signal ?? code)}${late}`, stderr });
-    });
-  });
-}
-
-async function readReports(folder: string): Promise<ProgramReport[]> {
-  const names = await readdir(folder);
-  const reports = await Promise.all(
-    names.map(async (name) => parseOrKeep(await readFile(join(folder, name), 'utf8'))),
-  );
-  // A process that was killed while it wrote its report has none.
-  return reports.filter(
-    (report): report is ProgramReport & JsonObject => isObject(report) && Number(report.asked) > 0,
-  );
-}
-
-function toOutcome({ how, stderr }: Ended, reports: readonly ProgramReport[]) {
-  const departures: (Departure | Checked['departures'][number])[] = reports.flatMap(
-    (report) => report.departures,
-  );
-  const [report, ...others] = reports;
-  if (report === undefined)
-    departures.push({
-      kind: 'missing',
-      place: null,
-      message: 'The program asked nothing of what the golden holds',
-    });
-  if (others.length > 0)
-    departures.push({
-      kind: 'added',
-      place: null,
-      message: `${reports.length} processes asked what the golden holds; it is that of one`,
-    });
-  if (how !== null && (departures.length === 0 || report === undefined))
-    departures.push({ kind: 'exit', place: null, message: `The program ${how}` });
+  const check = await checkProgram(path, program);
   return {
-    outcome: departures.length === 0 ? ('same' as const) : ('different' as const),
-    departures,
-    total_tokens: report?.total_tokens ?? null,
-    cost_usd: report?.cost_usd ?? null,
-    stderr,
+    ...none,
+    recorded_tokens: recorded,
+    outcome: check.departures.length === 0 ? 'same' : 'different',
+    ...check,
   };
 }

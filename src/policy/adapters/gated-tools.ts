@@ -173,10 +173,10 @@ export class GatedTool {
     const answer = isUnsafe ? {} : await this.#askAbout(call, framework, isApproved);
     if (answer === undefined) return undefined;
     let sent: ReturnType<typeof sendValue> | undefined;
-    const invoke = async (): Promise<unknown> => {
+    const invoke = async (decided: JsonObject): Promise<unknown> => {
       signal?.throwIfAborted();
       const contract = gate.outputContract(call);
-      const value = await run(isUnsafe ? args : structuredClone(args));
+      const value = await run(isUnsafe ? args : structuredClone(decided));
       const { maxBytes = DEFAULT_MAX_BYTES, checks = [] } = contract ?? {};
       sent = sendValue(value, checks.length > 0, maxBytes);
       return sent.result;

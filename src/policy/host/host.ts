@@ -217,10 +217,11 @@ export class PolicyHost {
     const connection = this.#servers.get(server);
     let result: ToolResult;
     try {
-      const guarded = await guardedCall(call, () => invoke(connection, tool, args), {
+      const guarded = await guardedCall(call, (sent) => invoke(connection, tool, sent), {
         gate: this.#gate,
         audit: run,
         onGate: this.#onGate,
+        read: (other, sent) => invoke(connection, other, sent),
         refresh: async () => {
           if (connection !== undefined) await this.#gate.refreshTools(server, await connection.listTools());
         },
@@ -314,8 +315,7 @@ async function openServers(
 }
 
 function invoke(server: PolicyServer | undefined, tool: string, args: JsonObject): Promise<unknown> {
-  if (server === undefined)
-    throw new ObservatoryError('INVALID_INPUT', 'The server of the plan is not connected');
+  if (server === undefined) throw new ObservatoryError('INVALID_INPUT', 'The server is not connected');
   return server.callTool(tool, args);
 }
 
@@ -335,6 +335,6 @@ function blocked(
     else addGateEvent(span, 'stop', reasonCode);
     setFallback(span, reasonCode === 'approval_required' ? 'human_review' : 'template');
   }
-  const gate = gateOf(reasonCode);
-  return { ...base, type: 'blocked', gate, reasonCode, message: redactText(message), ...refused };
+  const why = { gate: gateOf(reasonCode), reasonCode, message: redactText(message) };
+  return { ...base, type: 'blocked', ...why, ...refused };
 }

@@ -1,5 +1,5 @@
 /** Where the arguments of a call came from, and what a policy says of it. */
-export { type FieldDocument, type FieldPattern, readField } from './fields.ts';
+export { type FieldDocument, type FieldPattern, readField, readPath } from './fields.ts';
 export { type NotedValue, RunMemories, type RunMemory, type Told } from './memory.ts';
 export { compileSources, findUnmet, type SourceDocument, type SourceRule } from './rules.ts';
 export {
