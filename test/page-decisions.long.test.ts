@@ -1,7 +1,10 @@
 /** Decisions, changed definitions, costs by tool and the pause in a real browser, wide and narrow, light and dark. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { PostgresReviewQueue } from '../src/approvals/index.ts';
 import { PolicyGate } from '../src/policy/index.ts';
@@ -12,11 +15,14 @@ import { exportSpans } from './support/export.ts';
 import { decideOldest, HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
 import { PAGE_TOKEN } from './support/page-token.ts';
 import { noPostgres, type PostgresServer, startOwnPostgres } from './support/postgres-server.ts';
-import { CHANGED, PAYMENT, RETRIED, runOf, STORY } from './support/seeded-runs.ts';
+import { CHANGED, chat, PAYMENT, RETRIED, runOf, STORY, tool } from './support/seeded-runs.ts';
 import { waitUntil } from './support/wait-until.ts';
 
 const PATIENCE_MS = 60_000;
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>\u202e\u0007';
+/** A picture of one pixel, PNG. */
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 describe('decisions and figures in a browser', { skip: noChromium() || noPostgres() }, () => {
@@ -60,7 +66,7 @@ describe('decisions and figures in a browser', { skip: noChromium() || noPostgre
   test('every view, wide and narrow, light and dark: nothing serious, nothing runs, nothing scrolls sideways', async () => {
     const views: Readonly<Record<string, string>> = {
       '#/runs': 'payments-agent',
-      [`#/run/${'7'.padStart(32, '0')}`]: 'Keep as golden',
+      [`#/run/${'7'.padStart(32, '0')}`]: 'Raw JSON-RPC',
       [`#/run/${'7'.padStart(32, '0')}/waterfall`]: 'send_payment',
       '#/tools': 'changed definitions',
       '#/tools?by=client': 'changed definitions',
@@ -144,11 +150,133 @@ describe('decisions and figures in a browser', { skip: noChromium() || noPostgre
     });
   });
 
-  test('a run that cannot be a golden says what to do', async () => {
-    await visit(`${page.url}#/run/${'1'.padStart(32, '0')}`, async (view) => {
-      await shows(view, 'Keep as golden');
-      await click(view, 'Keep as golden');
-      await shows(view, 'golden from-trace');
+  test('a run is searched, labelled and read as the model saw it; a view is kept, and its threshold told', async () => {
+    const posted: Record<string, unknown>[] = [];
+    const hook = createServer((request, response) => {
+      let body = '';
+      request.on('data', (chunk) => {
+        body += chunk;
+      });
+      request.on('end', () => {
+        posted.push(JSON.parse(body) as Record<string, unknown>);
+        response.end();
+      });
     });
+    await once(hook.listen(0, '127.0.0.1'), 'listening');
+    const { port } = hook.address() as AddressInfo;
+    const messages = [
+      { role: 'system', parts: [{ type: 'text', content: 'You count apples.' }] },
+      {
+        role: 'user',
+        parts: [
+          { type: 'text', content: 'How many apples?' },
+          { type: 'blob', modality: 'image', mime_type: 'image/png', content: PIXEL },
+        ],
+      },
+    ];
+    const answer = `## Apples\n\n- **three** of ${HOSTILE}\n\n| kind | count |\n|---|---|\n| red | 3 |`;
+    await exportSpans(
+      exporter,
+      runOf(91, 1, [
+        { name: 'invoke_agent counter', at: 0, ms: 90 },
+        chat({
+          attributes: {
+            'observatory.prompt_hash': 'c'.repeat(64),
+            'gen_ai.input.messages': JSON.stringify(messages),
+            'gen_ai.output.messages': JSON.stringify([
+              { role: 'assistant', parts: [{ type: 'text', content: answer }] },
+            ]),
+            'gen_ai.tool.definitions': JSON.stringify([{ type: 'function', name: 'weigh_apples' }]),
+          },
+        }),
+        tool('peel'),
+      ]),
+    );
+    await using told = await startPage({
+      db,
+      port: 0,
+      token: PAGE_TOKEN,
+      webhook: { url: `http://127.0.0.1:${port}/` },
+    });
+    const query = (view: Visit, expression: string) => view.evaluate(expression);
+    const fill = (view: Visit, name: string, value: string) =>
+      view.evaluate(`{ const field = document.querySelector('[name=${name}]');
+        field.value = ${JSON.stringify(value)};
+        field.dispatchEvent(new Event('input', { bubbles: true })); }`);
+    await visit(`${told.url}#/run/${(91).toString(16).padStart(32, '0')}`, async (view) => {
+      await shows(view, 'Apples');
+      assert.deepEqual(
+        await query(
+          view,
+          `['.md .mdh', '.md li b', '.md td'].map((s) => document.querySelector(s)?.innerText)`,
+        ),
+        ['Apples', 'three', 'red'],
+      );
+      assert.equal((await text(view)).includes('Keep as golden'), false);
+      await query(view, `document.querySelector('[data-span]').click()`);
+      await shows(view, 'You count apples.');
+      assert.equal(await query(view, `document.querySelector('.panel img').naturalWidth`), 1);
+      await query(view, `document.querySelector('.panel summary').click()`);
+      await shows(view, 'weigh_apples');
+
+      await query(view, `document.querySelector('[type=search]').focus()`);
+      for (const key of 'peel') await view.press(key);
+      await view.press('Enter');
+      await shows(view, '1 span');
+      await click(view, 'Next');
+      await shows(view, '1 of 1 span');
+      assert.equal(await query(view, `document.querySelector('.panel h2').innerText`), 'bank.peel');
+
+      await click(view, 'Note');
+      await fill(view, 'labels', 'fruit, to check');
+      await fill(view, 'note', HOSTILE);
+      await click(view, 'Save');
+      await shows(view, 'to check');
+      await query(view, `document.querySelector('.beside .lab').click()`);
+      await waitUntil(
+        async () => (await query(view, `document.querySelectorAll('[data-run]').length`)) === 1,
+        PATIENCE_MS,
+      );
+
+      // What is saved as a file is kept here instead.
+      await query(
+        view,
+        `URL.createObjectURL = (blob) => (blob.text().then((file) => { window.file = file; }), '#')`,
+      );
+      await click(view, 'Share');
+      await click(view, 'CSV');
+      await waitUntil(async () => (await query(view, 'window.file')) !== undefined, PATIENCE_MS);
+      assert.match(String(await query(view, 'window.file')), /^id,name,.+\r\n"0{30}5b","How many apples\?"/u);
+
+      await click(view, 'Views');
+      await shows(view, 'No view is kept yet');
+      await fill(view, 'name', 'Fruit');
+      await fill(view, 'above', '0.001');
+      await query(view, `document.querySelector('[name=measure]').value = 'cost'`);
+      await click(view, 'Keep');
+      await shows(view, 'above 0.001 US dollars a day');
+      await waitUntil(() => posted.some(({ type }) => type === 'threshold_crossed'), PATIENCE_MS);
+      await query(view, `location.hash = '#/runs'`);
+      await shows(view, 'payments-agent');
+      await query(view, `document.querySelector('.bar .menu a').click()`);
+      await waitUntil(
+        async () => (await query(view, `document.querySelectorAll('[data-run]').length`)) === 1,
+        PATIENCE_MS,
+      );
+      assert.equal(await query(view, 'document.title.endsWith("mcp-observatory")'), true);
+      assert.deepEqual(view.complaints, []);
+    });
+    hook.close();
+    const { page: address, value, ...alert } = posted.find(({ type }) => type === 'threshold_crossed') ?? {};
+    assert.deepEqual(alert, {
+      type: 'threshold_crossed',
+      view: 'Fruit',
+      filter: 'label:fruit',
+      measure: 'cost',
+      threshold: 0.001,
+      hours: 24,
+    });
+    assert.equal(value, 0.01);
+    assert.match(String(address), /#\/runs\?q=label%3Afruit$/u);
   });
 });

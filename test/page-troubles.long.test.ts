@@ -103,7 +103,7 @@ describe('a page with troubles', { skip: noChromium() || noPostgres() }, () => {
       await shows(view, '3 tool calls, 1 failed');
       const sent = async () =>
         (await view.evaluate(
-          `performance.getEntriesByType('resource').filter((one) => one.name.includes('${address}'))
+          `performance.getEntriesByType('resource').filter((one) => one.name.includes('${address}?'))
             .map((one) => one.decodedBodySize)`,
         )) as readonly number[];
       await waitUntil(async () => (await sent()).length >= 4, PATIENCE_MS);

@@ -197,7 +197,7 @@ describe('up in a browser', { skip: noChromium() }, () => {
       await send(LATE_RUN);
       await shows(view, 'comes while somebody looks');
       await go(view, `#/run/${idOf(51)}/waterfall`);
-      await shows(view, '10000 spans');
+      await shows(view, '10,000 spans');
       const rows = Number(await view.evaluate('document.querySelectorAll(".wr").length'));
       assert.ok(rows > 20 && rows < 200, `${rows} rows`);
       await view.evaluate('scrollTo(0, 140000)');

@@ -55,7 +55,9 @@ export function Findings({ findings, spans, at }: FindingsProps) {
               <b>
                 {i + 1} {pickTone(kind)}
               </b>{' '}
-              {why}
+              {call?.span.status === 'failed' && call.span.message !== null
+                ? `${call.tool} failed: ${call.span.message}`
+                : why}
             </span>
             {call !== undefined && <a href={at(call.span.id)}>{call.tool}</a>}
           </li>

@@ -68,7 +68,7 @@ function Result({ a, b, route }: { a: Side; b: Side; route: Route }) {
     <div class="cgrid">
       <section>
         <h2>Figures of the runs</h2>
-        <table class="tbl">
+        <table class="tbl rngt">
           <thead>
             <tr>
               <th>Figure</th>
@@ -140,7 +140,7 @@ function Tools({ a, b, route }: { a: readonly ToolRow[]; b: readonly ToolRow[]; 
   }
   return (
     <div class="scroll">
-      <table class="tbl">
+      <table class="tbl rngt of-tools">
         <thead>
           <tr>
             <th>Tool</th>

@@ -54,10 +54,11 @@ export function Run({ route }: { route: Route }) {
   const asked = route.query.get('span');
   const chosen = spans.find((span) => span.id === asked) ?? standsOut(data?.explanation ?? [], spans);
   const trouble = chosen !== undefined && chosen.status !== 'ok' ? chosen.id : undefined;
-  // A long run opens at what went wrong.
+  // A long run opens at what went wrong; of a short one the title stays in view.
   useEffect(() => {
     const line = trouble && document.querySelector(`#tabpanel [data-span="${CSS.escape(trouble)}"]`);
-    if (asked === null && line) line.scrollIntoView({ block: 'nearest' });
+    const isFar = line && line.getBoundingClientRect().top > 1.5 * innerHeight;
+    if (asked === null && isFar) line.scrollIntoView({ block: 'nearest' });
   }, [data === undefined, tab]);
   if (error !== undefined && data === undefined) {
     if (error.status !== 404) return <Trouble error={error} retry={retry} />;
@@ -115,8 +116,8 @@ export function Run({ route }: { route: Route }) {
               }}
             />
             <span class="sub tabn">
-              {spans.length} {spans.length === 1 ? 'span' : 'spans'}
-              {run.spans > spans.length ? ` of ${run.spans}` : ''}
+              {spans.length.toLocaleString('en-US')} {spans.length === 1 ? 'span' : 'spans'}
+              {run.spans > spans.length ? ` of ${run.spans.toLocaleString('en-US')}` : ''}
             </span>
           </div>
           <div id="tabpanel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
@@ -169,9 +170,9 @@ function Head({ run, spans, explanation, address, at, reload }: HeadProps) {
         <h1>{run.name}</h1>
         <Tag status={run.status} />
         <span class="meta">
-          <Time ms={run.startMs} /> · {run.client ?? run.service} {run.user !== null && <>· {run.user} </>}·{' '}
           <span class="mono">{run.id.slice(0, 8)}</span>
-          <CopyButton text={run.id} label="Copy the trace id" />
+          <CopyButton text={run.id} label="Copy the trace id" /> · <Time ms={run.startMs} /> ·{' '}
+          {run.client ?? run.service} {run.user !== null && <>· {run.user}</>}
         </span>
         <span class="acts">
           <SqlButton sources={[{ title: 'The run, its spans and their texts', address }]} />
