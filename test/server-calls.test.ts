@@ -59,7 +59,7 @@ test('a server that changes its tools into a list beyond a bound keeps the tools
         bound: 'maxTools',
       });
     },
-    { maxTools: 23 },
+    { maxTools: 24 },
   );
 });
 
@@ -215,6 +215,16 @@ test('a server that dies in the middle of a call ends the call at once and is st
       await pool.callTool('rogue', 'die', {});
       assert.equal(textOf(await pool.callTool('rogue', 'echo', { again: true })), '{"again":true}');
       assert.notEqual(pool.server('rogue').pid, before);
+      assert.equal(textOf(await pool.callTool('rogue', 'hello-and-bye', {})), 'bye');
+      const [first, second] = await Promise.all([
+        pool.callTool('rogue', 'echo', { n: 1 }),
+        pool.callTool('rogue', 'echo', { n: 2 }),
+      ]);
+      assert.deepEqual(
+        [textOf(first), textOf(second)],
+        ['{"n":1}', '{"n":2}'],
+        'what it did not take is sent again',
+      );
     },
     { maxReconnects: 1 },
   );

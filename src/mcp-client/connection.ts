@@ -7,7 +7,7 @@ import { type CallContext, callTool, readResource } from './call.ts';
 import type { ServerConfig } from './config.ts';
 import { Deadline } from './deadline.ts';
 import { findExpiry } from './http-answer.ts';
-import { SessionExpired } from './http-refusal.ts';
+import { NeverRan, SessionExpired } from './http-refusal.ts';
 import type { LinkHooks, OpenLink, ServerLink } from './link.ts';
 import { ServerTools, ToolRefresh } from './server-tools.ts';
 import { readToolList } from './tool-list.ts';
@@ -172,7 +172,7 @@ export class ServerConnection {
     return await this.#request(options, (context) => readResource(uri, options, context));
   }
 
-  /** Sends a request, and sends it again on a new session if the server did not know the old one any more. */
+  /** Sends a request, and once more if it cannot have run: on a new session, or to a server that may be restarted. */
   async #request(
     { signal }: ToolCallOptions,
     send: (context: CallContext) => Promise<ToolCallOutcome>,
@@ -187,20 +187,20 @@ export class ServerConnection {
         server: this.name,
         causeOfDeath: () => (this.#link === link && this.#state === 'ready' ? undefined : this.#whyGone()),
       });
-      const neverRan = outcome.kind === 'transport_error' && outcome.cause instanceof SessionExpired;
-      if (neverRan && !isAgain) {
-        await this.#renew(link, signal);
-        continue;
+      const cause = outcome.kind === 'transport_error' ? outcome.cause : undefined;
+      if (!(cause instanceof NeverRan) || isAgain) {
+        if (outcome.kind === 'ok') this.#reconnects = 0;
+        return outcome;
       }
-      if (outcome.kind === 'ok') this.#reconnects = 0;
-      return outcome;
+      await this.#recover(link, cause, signal);
     }
   }
 
-  /** Opens a new session in place of one that the server has ended; several requests may find that out at once. */
-  async #renew(link: ServerLink, signal: AbortSignal | undefined): Promise<void> {
-    this.#die(link, 'the server has ended the session');
-    if (this.#link === link && this.#state === 'dead') await this.connect(signal);
+  /** Takes leave of a server, and opens a new session if it ended one; several requests may find that out at once. */
+  async #recover(link: ServerLink, cause: NeverRan, signal: AbortSignal | undefined): Promise<void> {
+    this.#die(link, cause.message);
+    const isRenewed = cause instanceof SessionExpired && this.#link === link && this.#state === 'dead';
+    if (isRenewed) await this.connect(signal);
   }
 
   /** True while tools that the server announced as changed are being read. */
@@ -226,7 +226,7 @@ export class ServerConnection {
       return await this.#readTools(link, signal);
     } catch (error) {
       if (error instanceof SessionExpired) {
-        await this.#renew(link, signal);
+        await this.#recover(link, error, signal);
         const renewed = await this.#liveLink(signal);
         if (renewed !== undefined && renewed !== link) return await this.#readTools(renewed, signal);
       }

@@ -1,8 +1,11 @@
 /** What an HTTP server refuses and why, and the headers it is sent. */
 import type { HeaderSource } from './config-fields.ts';
 
-/** The server no longer knows the session of a request, so the request never ran. */
-export class SessionExpired extends Error {}
+/** The request never ran, so that it can be made again. The message says why. */
+export class NeverRan extends Error {}
+
+/** The server no longer knows the session of a request. */
+export class SessionExpired extends NeverRan {}
 
 type Fetch = typeof fetch;
 

@@ -13,7 +13,8 @@ export {
 export type { HeaderSource } from './config-fields.ts';
 export type { ServerConnection } from './connection.ts';
 export { Deadline, withOwnSignal } from './deadline.ts';
-export { SessionExpired } from './http-refusal.ts';
+export { findExpiry } from './http-answer.ts';
+export { NeverRan, SessionExpired } from './http-refusal.ts';
 export { type OpenLink, openLink, type ServerLink } from './link.ts';
 export { MESSAGE_KINDS, type MessageLimits } from './message-meter.ts';
 export { normalResult } from './normal-result.ts';

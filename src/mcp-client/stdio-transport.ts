@@ -9,6 +9,7 @@ import { AnswerBacklog } from './answer-backlog.ts';
 import type { StdioServerConfig } from './config.ts';
 import { messagesIn } from './envelope.ts';
 import { serverEnvironment } from './environment.ts';
+import { NeverRan } from './http-refusal.ts';
 import { LineBuffer, TailBuffer } from './line-buffer.ts';
 import type { MessageLimits } from './message-meter.ts';
 import { endTree, MARKER_VARIABLE, tieToParent } from './process-tree.ts';
@@ -51,6 +52,7 @@ export class StdioTransport implements Transport {
   #ended = false;
   #causeOfEnd: string | undefined;
   #stdout = '';
+  readonly #unsent: Set<() => void> = new Set();
 
   constructor(
     config: StdioServerConfig,
@@ -118,8 +120,11 @@ export class StdioTransport implements Transport {
   send(message: JsonRpcMessage): Promise<void> {
     const child = this.#child;
     const stdin = child?.stdin;
-    if (!stdin || this.#ending !== undefined || !stdin.writable) {
-      return Promise.reject(new Error(`Server "${this.#config.name}" is not running.`));
+    if (!stdin || this.#ending !== undefined)
+      return Promise.reject(new NeverRan(this.#causeOfEnd ?? 'the server is not running'));
+    if (!stdin.writable) {
+      const closed = new Error('the server closed its stdin');
+      return new Promise((_resolve, reject) => this.#failUnsent(child, closed, reject));
     }
     const line = `${writeIntegers(JSON.stringify(message))}\n`;
     const taken = message.method === undefined ? this.#backlog.add(line.length) : undefined;
@@ -132,10 +137,18 @@ export class StdioTransport implements Transport {
       // Called when the kernel has taken the line, or with the error of a broken pipe, which nobody awaits for an answer.
       stdin.write(line, (error) => {
         taken?.();
-        if (error && taken === undefined) void this.#awaitExit(child).then(() => reject(error));
+        // What has not been written to its end was no line yet.
+        if (error && taken === undefined) this.#failUnsent(child, error, reject);
         else resolve();
       });
     });
+  }
+
+  /** Rejects a request that was not written, with the exit that was the reason, before those that may have run fail. */
+  #failUnsent(child: ChildProcess, error: Error, reject: (error: Error) => void): void {
+    const fail = () => reject(new NeverRan(findExit(child) ?? error.message));
+    this.#unsent.add(fail);
+    void this.#awaitExit(child).then(fail);
   }
 
   /** Ends the server and everything it started. Never rejects; takes at most `closeTimeoutMs` plus a second. */
@@ -214,6 +227,8 @@ export class StdioTransport implements Transport {
     const child = this.#child;
     this.#ended = true;
     this.#backlog.close();
+    for (const fail of this.#unsent) fail();
+    if (this.#unsent.size > 0) await nextTurn();
     // First, so that calls in flight fail at once instead of waiting for processes to end.
     this.onclose?.();
     try {

@@ -1,14 +1,15 @@
 import type { JsonObject } from '../../json/index.ts';
 import {
   DEFAULT_CONNECT_TIMEOUT_MS,
+  findExpiry,
   type McpSession,
+  NeverRan,
   notReadyWithin,
   type OpenLink,
   openLink,
   type RequestControls,
   readReason,
   type ServerLink,
-  SessionExpired,
   unavailable,
 } from '../../mcp-client/index.ts';
 import type { McpCall, McpCassette, McpConnection } from '../file/index.ts';
@@ -264,7 +265,8 @@ function recordingSession(
       const result = await call();
       ended({ outcome: 'result', result });
       return result;
-    } catch (error) {
+    } catch (thrown) {
+      const error = findExpiry(session, thrown);
       const lost = link.lost();
       const refusal = session.protocolError(error);
       if (signal.aborted) {
@@ -273,7 +275,7 @@ function recordingSession(
       } else if (lost === undefined && refusal !== undefined) {
         ended({ outcome: 'error', error: refusal });
       } else {
-        const expired = error instanceof SessionExpired ? { session_expired: true as const } : {};
+        const expired = error instanceof NeverRan ? { session_expired: true as const } : {};
         ended({ outcome: 'lost', message: lost ?? readReason(error), ...expired });
       }
       throw error;
@@ -287,7 +289,9 @@ function recordingSession(
         recording.listed(Array.isArray(page.tools) ? page.tools : [], cursor === undefined);
         return page;
       } catch (error) {
-        recording.failed(unavailable(server, error, link.lost(), { stderr: link.stderr() }).message);
+        // Many servers that say '' have no page behind it.
+        if (cursor !== '')
+          recording.failed(unavailable(server, error, link.lost(), { stderr: link.stderr() }).message);
         throw error;
       }
     },
