@@ -1,11 +1,25 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { context, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
-import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import {
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import {
+  InMemorySpanExporter,
+  NodeTracerProvider,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-node';
 import { toColumns } from '../src/base/camel-case.ts';
 import { FIELDS } from '../src/base/fields.ts';
-import { getGovernance, setGovernance } from '../src/processor/index.ts';
+import { Enricher, getGovernance, setGovernance } from '../src/processor/index.ts';
 import { CHAT_ATTRIBUTES, captureDiag, observe } from './support/observed.ts';
+import { spanToRow } from './support/span-row.ts';
 
 test('fields of the context stand on spans started in it, from their start', () => {
   const { tracer, span } = observe();
@@ -66,6 +80,44 @@ test('a span that turns out to be GenAI only later gets them at its end, others 
   tracer.startSpan('GET', { attributes: { 'http.request.method': 'GET' } }, governed).end();
   assert.equal(spans()[0]?.attributes['observatory.risk_tier'], 'high');
   assert.equal(spans()[1]?.attributes['observatory.risk_tier'], undefined);
+});
+
+/** A request by `ann`, a step in it, and its calls of a model, of a tool, and of a model for somebody else. */
+function callInRequest(tracer: Tracer): void {
+  const below = (span: Span) => trace.setSpan(ROOT_CONTEXT, span);
+  const request = tracer.startSpan('GET /ask', { kind: SpanKind.SERVER });
+  const step = tracer.startSpan('step', {}, below(request));
+  const model = tracer.startSpan('chat', { attributes: CHAT_ATTRIBUTES }, below(step));
+  request.setAttribute('enduser.id', 'ann');
+  const tool = tracer.startSpan(
+    'tools/call x',
+    { attributes: { 'mcp.method.name': 'tools/call' } },
+    below(step),
+  );
+  const attributes = { ...CHAT_ATTRIBUTES, 'user.id': 'bob' };
+  const other = tracer.startSpan('other', { attributes }, below(step));
+  for (const span of [model, tool, other, step, request]) span.end();
+}
+const userOf = (span: ReadableSpan) => spanToRow(span).user_id;
+const USERS = ['ann', 'ann', 'bob', null, 'ann'];
+
+test('calls of models and tools are those of the user that the request around them names', () => {
+  for (const scope of ['test', 'mcp-observatory/mcp']) {
+    const { tracer, spans } = observe({ scope });
+    callInRequest(tracer);
+    assert.deepEqual(spans().map(userOf), USERS);
+  }
+});
+
+test('spans of another process too, in any order', () => {
+  const memory = new InMemorySpanExporter();
+  const spanProcessors = [new SimpleSpanProcessor(memory)];
+  callInRequest(new NodeTracerProvider({ spanProcessors }).getTracer('test'));
+  const spans = memory.getFinishedSpans();
+  const enricher = new Enricher({ meterProvider: false });
+  for (const span of spans.toReversed()) enricher.expectReceived(span);
+  for (const span of spans) enricher.enrichReceived(span);
+  assert.deepEqual(spans.map(userOf), USERS);
 });
 
 test('an attribute set on the span itself is kept', () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import { BatchSpanProcessor, NodeTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { ObservatoryError } from '../src/base/errors.ts';
@@ -61,6 +62,19 @@ for (const databases of testDatabases()) {
         for (const [column, value] of values) assert.deepEqual(row[column], value, column);
         assert.deepEqual(row.attributes, {}, 'the columns hold them all');
       }
+    });
+
+    test('the error rate of a model is that of the calls that asked for it', async () => {
+      await empty();
+      const asked = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4o' };
+      const answered = spanWith({ ...asked, 'gen_ai.response.model': 'gpt-4o-2024-08-06' });
+      const failed = altered(spanWith(asked), { status: { code: 2 } });
+      await exportTo(db, [answered, failed]);
+      const [sql] =
+        /SELECT coalesce\(attributes->>[^;]+/.exec(await readFile('docs/postgres.md', 'utf8')) ?? [];
+      const { rows } = await db.query(sql ?? '');
+      const figures = rows.map((row) => Object.values(row as object).map(String));
+      assert.deepEqual(figures, [['gpt-4o', '2', '0.50000000000000000000']]);
     });
 
     test('rows read back equal the rows that were mapped, whatever the attributes are', async () => {

@@ -183,6 +183,13 @@ test('an SDK that was loaded before the hooks is named at the start, on stderr a
   assert.match(stderr, /@modelcontextprotocol\/sdk was loaded before the hooks/);
 });
 
+test('beside an SDK that sets context and propagation alone, calls are traced without a word', async () => {
+  const NODE_OPTIONS = `--require ${HOST.programs}context-only.cjs --import ${HOST.register}`;
+  const { stderr, code } = await run('app.cjs', ['openai', 'plain'], { NODE_OPTIONS });
+  assert.deepEqual([code, stderr], [0, '']);
+  await collector.until((spans) => spans.length === 1);
+});
+
 for (const [program, pattern] of [
   ['v1.mjs', /hooked @modelcontextprotocol\/sdk 1\.\d+\.\d+: Protocol\._onrequest, Protocol\.request/],
   ['v1.cjs', /hooked @modelcontextprotocol\/sdk 1\.\d+\.\d+: Protocol\._onrequest, Protocol\.request/],

@@ -20,7 +20,7 @@ import {
 import { CallFields, type Way } from './call-fields.ts';
 import { captureInteraction } from './capture-interaction.ts';
 import { ContextTax } from './context-tax.ts';
-import { type GovernanceFields, getGovernance, namesTemplate } from './governance.ts';
+import { type GovernanceFields, getGovernance, namesTemplate, UsersAround } from './governance.ts';
 import { SpendMetrics } from './metrics.ts';
 import {
   type ObservatorySpanProcessorOptions,
@@ -54,6 +54,7 @@ export class Enricher {
   readonly #ledger = new UsageLedger();
   readonly #fields: CallFields;
   readonly #governed = new WeakMap<object, GovernanceFields>();
+  readonly #users = new UsersAround();
 
   /** @throws ObservatoryError `INVALID_OPTION` for an option that cannot be used. */
   constructor(options: ObservatorySpanProcessorOptions = {}) {
@@ -78,6 +79,7 @@ export class Enricher {
       raiseAttributeLimit(span, kind !== undefined);
       this.#ledger.open(span, kind);
       this.#fields.expectAnswer(kind);
+      this.#users.begin(span, parentContext);
       const fields = getGovernance(parentContext) ?? getGovernance(contextApi.active());
       // A span may turn out to be a GenAI span only later, so the fields wait for its end.
       if (fields !== undefined) this.#governed.set(span, fields);
@@ -130,6 +132,7 @@ export class Enricher {
     try {
       const kind = interactionKind(span);
       this.#ledger.link(span, kind);
+      this.#users.receive(span);
       if (kind === 'tool') this.#tools.add(span);
     } catch (error) {
       this.#tally.countFault('enrichment', error);
@@ -162,6 +165,7 @@ export class Enricher {
       // With the root of a trace its calls are forgotten.
       if (span.parentSpanContext === undefined || isEnriched(span)) return undefined;
       if (this.#governed.has(span) || hasFigures(span.attributes)) return undefined;
+      if (this.#users.find(span) !== undefined) return undefined;
       const values = this.#fields.ofToolCall(span, attachedTo(span));
       if (values === undefined) return undefined;
       takeInteraction(span);
@@ -195,6 +199,8 @@ export class Enricher {
       }
       attached = takeInteraction(span);
       this.#govern(span, target);
+      const user = this.#users.find(span);
+      if (user !== undefined) this.#tally.countDropped(setFields(target, { user_id: user }));
       if (!isEnriched(span)) {
         markEnriched(span);
         const known = kind ?? kindOfAttached(attached);

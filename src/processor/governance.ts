@@ -8,8 +8,12 @@ import {
   type Context,
   createContextKey,
   propagation,
+  trace,
 } from '@opentelemetry/api';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type CamelFieldValues, isWithin, listAttributeNames, toField } from '../base/index.ts';
+import { readTextField } from '../interaction/index.ts';
+import { RecentMap } from './recent-map.ts';
 
 /** Fields that an application sets for all GenAI and MCP spans started in a context. */
 export type GovernanceFields = Pick<
@@ -85,6 +89,77 @@ export function pairFallback<F extends GovernanceFields>(fields: F): F {
     fallbackType: fallbackType ?? UNSPECIFIED,
     fallbackReason: fallbackReason ?? UNSPECIFIED,
   };
+}
+
+/** Spans around a call that are asked for its user. */
+const MAX_STEPS = 64;
+/** Spans of other processes kept in mind; beyond it the oldest are forgotten. */
+const MAX_RECEIVED = 8_192;
+
+interface ReceivedSpan {
+  readonly traceId: string;
+  readonly parent: string | undefined;
+  readonly user: string | undefined;
+}
+
+/**
+ * The user that the spans around a call name: usually the server span of its request has `enduser.id`, and the spans of
+ * models and tools below do not. The nearest one counts.
+ */
+export class UsersAround {
+  readonly #around = new WeakMap<object, Partial<ReadableSpan>>();
+  readonly #received = new RecentMap<ReceivedSpan>(MAX_RECEIVED);
+
+  /** Notes what a span that starts in this process is in; that may name its user later. */
+  begin(span: object, parentContext: Context): void {
+    const around = trace.getSpan(parentContext);
+    if (around !== undefined) this.#around.set(span, around as Partial<ReadableSpan>);
+  }
+
+  /** Notes a span that ended in another process. */
+  receive(span: ReadableSpan): void {
+    const { traceId, spanId } = span.spanContext();
+    this.#received.set(spanId, {
+      traceId,
+      parent: span.parentSpanContext?.spanId,
+      user: readUser(span.attributes),
+    });
+  }
+
+  /** @returns `undefined` if the span itself names one, or none is known. */
+  find(span: ReadableSpan): string | undefined {
+    if (readTextField(span.attributes, 'user_id') !== undefined) return undefined;
+    return this.#findBegun(span) ?? this.#findReceived(span);
+  }
+
+  #findBegun(span: ReadableSpan): string | undefined {
+    let at = this.#around.get(span);
+    // What is not recorded, or runs in another process, has no attributes here.
+    for (let step = 0; at?.attributes !== undefined && step < MAX_STEPS; step += 1) {
+      const user = readUser(at.attributes);
+      if (user !== undefined) return user;
+      at = this.#around.get(at);
+    }
+    return undefined;
+  }
+
+  #findReceived(span: ReadableSpan): string | undefined {
+    if (this.#received.size === 0) return undefined;
+    let at = span.parentSpanContext?.spanId;
+    for (let step = 0; at !== undefined && step < MAX_STEPS; step += 1) {
+      const known = this.#received.get(at);
+      if (known?.traceId !== span.spanContext().traceId) return undefined;
+      if (known.user !== undefined) return known.user;
+      at = known.parent;
+    }
+    return undefined;
+  }
+}
+
+/** @returns `undefined` for what is longer than an id. */
+function readUser(attributes: ReadableSpan['attributes']): string | undefined {
+  const user = readTextField(attributes, 'user_id');
+  return user !== undefined && user.length <= MAX_TEXT_CHARS ? user : undefined;
 }
 
 /** Fields that apply to the whole request rather than the outcome of one call. */

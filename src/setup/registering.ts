@@ -136,7 +136,8 @@ async function startSdk(): Promise<Ours | undefined> {
 /** Adds what there is to add to the application's SDK. */
 async function joinTo(running: TracerProvider): Promise<Beside | undefined> {
   const { startBeside } = await import('./start-observatory.ts');
-  return quietly('join the SDK of the application', startBeside({ otlp: wantsOtlp(process.env) }, running));
+  const otlp = wantsOtlp(process.env, true);
+  return quietly('join the SDK of the application', startBeside({ otlp }, running));
 }
 
 async function quietly<T>(what: string, work: Promise<T> | undefined): Promise<T | undefined> {

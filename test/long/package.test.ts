@@ -121,7 +121,7 @@ test('the programs run from the installed package', async () => {
   assert.deepEqual([scored.prompt_tokens, scored.tokens_estimated], [5, true]);
   assert.ok((scored.cost_usd as number) > 0);
   const { modules } = JSON.parse(await command(['doctor', '--json'])) as { modules: { state: string }[] };
-  assert.equal(modules.filter(({ state }) => state === 'hooked').length, 2);
+  assert.equal(modules.filter(({ state }) => state === 'can be hooked').length, 2);
   assert.match(await command(['db', 'migrate', '--data-dir', 'database']), /001_traces|version/);
   assert.match(await command(['demo']), /mismatch/);
   assert.match(await command(['collect', '--help']), /Usage: mcp-observatory collect/);

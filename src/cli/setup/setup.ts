@@ -244,7 +244,7 @@ async function explainAbsence(
   waitMs: number,
 ): Promise<readonly string[]> {
   const { modules, problems } = await diagnose({ folder, env: process.env });
-  const traced = modules.filter(({ state }) => state === 'hooked').map(({ name }) => name);
+  const traced = modules.filter(({ state }) => state === 'can be hooked').map(({ name }) => name);
   const end =
     exit === null
       ? `The program still ran after ${waitMs / 1000} s. If it is a server, send it a request meanwhile`

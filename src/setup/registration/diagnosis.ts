@@ -12,7 +12,8 @@ export interface ModuleDiagnosis {
   readonly name: string;
   readonly version: string | undefined;
   readonly supported: string;
-  readonly state: 'hooked' | 'bundled' | 'not installed' | 'version not supported';
+  /** By its files: whether the hook fires is seen when the application runs, see `reportHooks`. */
+  readonly state: 'can be hooked' | 'bundled' | 'not installed' | 'version not supported';
 }
 
 export interface Problem {
@@ -55,8 +56,10 @@ export async function diagnose(about: {
   const sdks = await Promise.all(SUPPORTED.map((each) => diagnoseModule(folder, ...each)));
   const frameworks = await Promise.all(FRAMEWORK_VERSIONS.map((each) => diagnoseModule(folder, ...each)));
   const external = await externalInNext(folder);
+  const entry = about.entry === undefined ? undefined : await readEntry(resolve(folder, about.entry));
   const modules = [...sdks, ...frameworks.filter(({ version }) => version !== undefined)].map((found) =>
-    found.state === 'hooked' && external?.(found.name) === false
+    found.state === 'can be hooked' &&
+    (external?.(found.name) === false || entry?.bundled.includes(found.name) === true)
       ? { ...found, state: 'bundled' as const }
       : found,
   );
@@ -66,10 +69,10 @@ export async function diagnose(about: {
     (await installedVersion(folder, '@opentelemetry/sdk-trace-node'));
   const problems = [
     ...modules.filter(({ state }) => state === 'version not supported').map(unsupported),
-    ...nextProblems(modules),
+    ...nextProblems(modules.filter(({ name }) => external?.(name) === false)),
     ...runtimeProblems(api, sdk),
     ...environmentProblems(about.env),
-    ...(about.entry === undefined ? [] : await bundled(resolve(folder, about.entry))),
+    ...(entry?.problems ?? []),
   ];
   const runtime = {
     mcp_observatory: VERSION,
@@ -83,7 +86,7 @@ export async function diagnose(about: {
 async function diagnoseModule(folder: string, name: string, supported: string): Promise<ModuleDiagnosis> {
   const version = await installedVersion(folder, name);
   if (version === undefined) return { name, version, supported, state: 'not installed' };
-  const state = inRange(version, supported) ? 'hooked' : 'version not supported';
+  const state = inRange(version, supported) ? 'can be hooked' : 'version not supported';
   return { name, version, supported, state };
 }
 
@@ -145,19 +148,28 @@ function nextProblems(modules: readonly ModuleDiagnosis[]): Problem[] {
   return [{ code: 'BUNDLED', message }];
 }
 
-async function bundled(entry: string): Promise<Problem[]> {
+interface Entry {
+  /** The SDKs that a bundler has put into it. */
+  readonly bundled: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+async function readEntry(entry: string): Promise<Entry> {
   let source: string;
   try {
     const { size } = await stat(entry);
-    if (size > MAX_ENTRY_BYTES) return [];
+    if (size > MAX_ENTRY_BYTES) return { bundled: [], problems: [] };
     source = await readFile(entry, 'utf8');
   } catch (error) {
-    return [{ code: 'NO_ENTRY', message: `${entry} cannot be read: ${(error as Error).message}` }];
+    const message = `${entry} cannot be read: ${(error as Error).message}`;
+    return { bundled: [], problems: [{ code: 'NO_ENTRY', message }] };
   }
-  return BUNDLE_MARKS.filter(([, mark]) => source.includes(mark)).map(([name]) => ({
+  const bundled = BUNDLE_MARKS.filter(([, mark]) => source.includes(mark)).map(([name]) => name);
+  const problems = bundled.map((name) => ({
     code: 'BUNDLED',
     message: `${name} is bundled into ${entry}, where no hook reaches it.${name === MCP_SDK ? ON_STDIO : ''} Mark it as external, or hand it to manuallyInstrument()`,
   }));
+  return { bundled, problems };
 }
 
 const ON_STDIO =

@@ -5,14 +5,15 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * Whether `OTEL_TRACES_EXPORTER` selects OTLP: `otlp` or `none`. The default is `otlp`, except with a database and no
  * endpoint. Other exporters are not supported; `console` would write to stdout, which belongs to the application.
+ * @param isBeside whether the application has an SDK of its own, which may support others.
  */
-export function wantsOtlp(environment: Environment): boolean {
+export function wantsOtlp(environment: Environment, isBeside = false): boolean {
   const names = (environment.OTEL_TRACES_EXPORTER ?? '')
     .split(',')
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== '');
   for (const name of names) {
-    if (name !== 'otlp' && name !== 'none') {
+    if (!isBeside && name !== 'otlp' && name !== 'none') {
       diag.warn(`mcp-observatory: OTEL_TRACES_EXPORTER=${name} is not supported here; use otlp or none`);
     }
   }
