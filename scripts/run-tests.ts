@@ -86,11 +86,13 @@ for (const file of files.filter((one) => !alone.includes(one))) {
 }
 const shared = together.get(undefined) ?? [];
 together.delete(undefined);
-// Files of one subject, which take about as long, are spread; the small groups come last. So all processes end together.
+// Files of one subject, which take about as long, are spread. The groups that cannot be cut come first, and of the others
+// there are twice as many as processes: so all processes end together.
+const SHARES = 2 * PROCESSES;
 const groups = [
-  ...Array.from({ length: PROCESSES }, (_, process) => shared.filter((_, i) => i % PROCESSES === process)),
-  ...together.values(),
+  ...[...together.values()].sort((a, b) => b.length - a.length),
   ...alone.filter((file) => !isLast(file)).map((file) => [file]),
+  ...Array.from({ length: SHARES }, (_, share) => shared.filter((_, i) => i % SHARES === share)),
 ].filter((group) => group.length > 0);
 const last = alone.filter(isLast);
 

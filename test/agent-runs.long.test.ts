@@ -20,6 +20,7 @@ import {
   GEMINI_CLI,
   GEMINI_CLI_TRUTH,
   logsRequest,
+  STARTED_MS,
 } from './support/agent-events.ts';
 import { needsData, readJson } from './support/data.ts';
 import { GrpcCaller } from './support/grpc-caller.ts';
@@ -277,10 +278,29 @@ describe('coding agents', { skip: noPostgres() }, () => {
       importTranscripts({
         env: { HOME: home },
         httpUrl: collector.httpUrl ?? '',
+        db,
         sinceMs: Date.now() - 30 * 86_400_000,
         withText: false,
         signal: new AbortController().signal,
       });
+    // Codex sent one of its calls while it was made, at nearly the time that it wrote it down.
+    const live = {
+      name: 'codex.sse_event',
+      at: Date.parse(at(4)) - 30 - STARTED_MS,
+      attributes: {
+        'event.kind': 'response.completed',
+        'conversation.id': 'session-of-codex',
+        model: 'gpt-5-codex',
+        input_token_count: '1000',
+        output_token_count: '30',
+        cached_token_count: '600',
+      },
+    };
+    await send('/v1/logs', json(logsRequest('codex', [live], 'attribute')), JSON_TYPE);
+    await waitUntil(async () => {
+      const { rows } = await db.query(`SELECT 1 FROM mcp_traces WHERE conversation_id = 'session-of-codex'`);
+      return rows.length === 1;
+    });
     const { agents, problems } = await read();
     assert.deepEqual(
       [agents.map(({ name, files }) => [name, files]), problems],

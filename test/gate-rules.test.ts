@@ -86,7 +86,27 @@ const CASES: readonly (readonly [what: string, rules: object[], found: string[]]
     [on('a', { server: 'male' }), on('b', { tool: 'sent' }), on('c', { args: { too: { const: 1 } } })],
     ['warning optional_argument c', 'error dead a', 'error dead b', 'error dead c'],
   ],
-  ['a wildcard', [on('a', { tool: 'send*' })], ['error wildcard a', 'error dead a']],
+  ['names with a star', [on('a', { tool: 's*d' })], ['warning wildcard a', 'warning destructive a']],
+  ['a star that names nothing', [on('a', { tool: 'sent*' })], ['warning wildcard a', 'error dead a']],
+  [
+    'a star beside its exceptions',
+    [
+      on('all', { tool: '*', annotations: { readOnlyHint: true } }),
+      on('no', { tool: 'b*', effect: 'deny' }),
+      on('never', { tool: 'broken' }),
+    ],
+    ['warning barred never', 'warning claim all', 'error unreachable never,no'],
+  ],
+  [
+    'a star with an argument that no tool takes',
+    [on('no', { tool: 's*', effect: 'deny', args: { too: { const: 1 } } }), on('a', TO)],
+    ['error dead no'],
+  ],
+  [
+    'a pattern of a path that takes anything',
+    [on('a', { tool: 'read', args: { path: { type: 'string', pattern: '^[a-z]+/.*$' } } })],
+    ['warning any_text a', 'error dead a'],
+  ],
   [
     'conditions that are none',
     [on('a', { args: { to: {} } }), on('b', { args: { to: { description: 'Bob' } }, provenance: ['to'] })],

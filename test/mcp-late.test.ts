@@ -1,7 +1,7 @@
 // Runs with the others that hook the MCP SDKs: the hook of require() stays in the process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { context, propagation, SpanKind, trace } from '@opentelemetry/api';
+import { type Attributes, context, propagation, SpanKind, trace } from '@opentelemetry/api';
 import {
   InMemorySpanExporter,
   NodeTracerProvider,
@@ -92,7 +92,7 @@ async function spansOf(sdk: Sdk, isLate: boolean, captureContent: boolean): Prom
   }
 }
 
-/** All that is exported, but for ids, times, and the id that each run gives its connection. */
+/** All that is exported, but for ids, times, the id that each run gives its connection, and who called what threw. */
 function told(spans: readonly ReadableSpan[]): readonly string[] {
   const connections = new Set(spans.map(({ attributes }) => attributes['observatory.connection_id']));
   assert.equal(connections.size, 2);
@@ -107,13 +107,20 @@ function told(spans: readonly ReadableSpan[]): readonly string[] {
         attributes: sorted(rest),
         connection: connection === 'my own' ? connection : typeof connection,
         status,
-        events: events.map((event) => [event.name, sorted(event.attributes)]),
+        events: events.map((event) => [event.name, sorted(withoutCallers(event.attributes))]),
         links: links.length,
         parent: names.get(parentSpanContext?.spanId ?? ''),
         ended,
       });
     })
     .sort();
+}
+
+/** The frames below the first depend on which promise was awaited when. */
+function withoutCallers(attributes: Attributes = {}): Attributes {
+  const stack = attributes['exception.stacktrace'];
+  if (typeof stack !== 'string') return attributes;
+  return { ...attributes, 'exception.stacktrace': stack.split('\n', 1)[0] };
 }
 
 for (const sdk of SDKS) {

@@ -24,6 +24,9 @@ async function listen(listener: Listener): Promise<{ url: string } & AsyncDispos
   };
 }
 
+type Refusal = 404 | 400 | 200;
+const NOT_FOUND = '{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}';
+
 /** A server with sessions, which loses them all in `restart`. Its tool counts how often it ran. */
 class SessionServer {
   runs = 0;
@@ -34,21 +37,23 @@ class SessionServer {
     this.#serve(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
   };
 
-  /** @param status what is answered to the old session: 404 by a server that knows others, 400 by one that knows none. */
-  restart(status: 404 | 400): void {
+  /**
+   * @param status what is answered to the old session: 404 by a server that knows others, 400 by one that knows none, 200
+   *   by one that says it in an event stream.
+   */
+  restart(status: Refusal): void {
     this.#fresh = true;
     this.#refuses = status;
   }
 
-  #refuses: 404 | 400 = 404;
+  #refuses: Refusal = 404;
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const knowsNone = this.#fresh && request.headers['mcp-session-id'] !== undefined;
-    if (knowsNone && this.#refuses === 404) {
-      response
-        .writeHead(404)
-        .end('{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}');
-      return;
+    if (knowsNone && this.#refuses === 404) return void response.writeHead(404).end(NOT_FOUND);
+    if (knowsNone && this.#refuses === 200) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      return void response.end(`event: message\ndata: ${NOT_FOUND}\n\n`);
     }
     if (this.#fresh) {
       this.#fresh = knowsNone;
@@ -68,7 +73,7 @@ const textOf = (outcome: { kind: string; result?: { content: readonly object[] }
   (outcome.result?.content[0] as { text?: string } | undefined)?.text ?? outcome.kind;
 
 for (const protocol of ['v1', 'v2'] as const) {
-  for (const status of [404, 400] as const) {
+  for (const status of [404, 400, 200] as const) {
     test(`${protocol}: a session that has expired (HTTP ${status}) is renewed, and the call that never ran is made again`, async () => {
       const server = new SessionServer();
       await using http = await listen(server.listener);

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { packageFile } from '../src/base/index.ts';
 import { checkInput, guardedCall, PolicyGate, scanText, type ToolDefinition } from '../src/policy/index.ts';
 import { needsData, readRows } from './support/data.ts';
+import { assertSameDecisionsHere } from './support/gate-doors.ts';
 import { longTest } from './support/size.ts';
 
 interface Call {
@@ -177,6 +178,14 @@ test(
     t.diagnostic(JSON.stringify(seen));
     assert.deepEqual([seen.pairs, seen.broken], [609, 0]);
     assert.ok(seen.stopped / seen.pairs >= 0.98, `${seen.stopped} of ${seen.pairs}`);
+  },
+);
+
+longTest(
+  '`gate plan`, gateClient and the hook decide the 339 calls as the gate does',
+  needsData('policy'),
+  async () => {
+    await assertSameDecisionsHere();
   },
 );
 

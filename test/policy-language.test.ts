@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { mkdirSync, realpathSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { PolicyGate } from 'mcp-observatory/policy';
 import { StepBudget } from '../src/json/index.ts';
@@ -8,6 +10,7 @@ import { readPolicy } from '../src/policy/policy-file.ts';
 import { applies } from '../src/policy/rule.ts';
 import { random } from './support/random.ts';
 import { sized } from './support/size.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 type Rule = Readonly<Record<string, unknown>>;
 const OPEN: Rule = { id: 'open', effect: 'allow', server: 's', tool: 't' };
@@ -352,4 +355,93 @@ test('lint tells limits without a type, and paths that are compared as text', ()
     inputSchema: { type: 'object', properties: { x: { type: 'integer' } } },
   } as never;
   assert.deepEqual(codes(ruleOn('allow', { maximum: 3 }), tools), []);
+});
+
+const listed = (name: string, annotations?: object, properties: object = { path: { type: 'string' } }) => ({
+  name,
+  inputSchema: { type: 'object', properties },
+  ...(annotations === undefined ? {} : { annotations }),
+});
+
+test('a star stands for any characters of a tool name, and the rules about it decide as if it were written out', () => {
+  const next = random(11);
+  const pick = <T>(from: readonly T[]): T => from[next(from.length)] as T;
+  const name = () => Array.from({ length: 1 + next(5) }, () => pick(['a', 'b', '_'])).join('');
+  const pattern = () => Array.from({ length: 1 + next(5) }, () => pick(['a', 'b', '_', '*', '**'])).join('');
+  for (let i = 0; i < sized(300, 5_000); i += 1) {
+    const rules = Array.from({ length: 1 + next(5) }, (_, index) => ({
+      ...{ id: `r${index}`, effect: pick(['allow', 'deny', 'require_approval']), server: 's' },
+      tool: pick([name, pattern])(),
+      // A rule without a condition may keep others from ever deciding.
+      args: { path: { enum: [pick(['x', 'y']), 'z'] } },
+    }));
+    const policy = new Policy(readPolicy({ version: 1, rules }));
+    const tool = name();
+    const args = { path: pick(['x', 'y', 'z']) };
+    const meant = rules.filter((rule) => new RegExp(`^${rule.tool.replaceAll(/\*+/g, '.*')}$`).test(tool));
+    const written = meant.map((rule) => ({ ...rule, tool }));
+    const same =
+      written.length === 0
+        ? 'deny'
+        : new Policy(readPolicy({ version: 1, rules: written })).evaluate('s', tool, args).decision;
+    assert.equal(policy.evaluate('s', tool, args).decision, same, JSON.stringify({ rules, tool, args }));
+    assert.equal(policy.names('s', tool), meant.length > 0);
+  }
+});
+
+test('annotations are taken at the worse word; a rule for many tools says nothing of those without its argument', () => {
+  const tools = [
+    listed('reads', { readOnlyHint: true }),
+    listed('both', { readOnlyHint: true, destructiveHint: true }),
+    listed('silent'),
+    listed('adds', { readOnlyHint: false, destructiveHint: false }),
+    listed('clock', { readOnlyHint: true }, {}),
+  ];
+  const rules = [
+    { id: 'r', effect: 'allow', server: 's', tool: '*', annotations: { readOnlyHint: true } },
+    { id: 'a', effect: 'allow', server: 's', tool: 'adds' },
+    { id: 'x', effect: 'deny', server: 's', tool: '*', annotations: { destructiveHint: true } },
+    { id: 'p', effect: 'deny', server: 's', tool: '*', args: { path: { const: '/etc' } } },
+  ];
+  using gate = new PolicyGate({ policy: { version: 1, rules }, tools: { s: { tools } } as never });
+  assert.equal(gate.problem, undefined);
+  assert.deepEqual(gate.findings, []);
+  const decided = tools.map(({ name }) => gate.evaluate({ server: 's', tool: name, args: {} }));
+  assert.deepEqual(
+    decided.map(({ reasonCode, ruleIds }) => `${reasonCode} ${ruleIds}`),
+    ['allowed r', 'rule_denied x', 'rule_denied x', 'allowed a', 'allowed r'],
+  );
+  assert.equal(gate.evaluate({ server: 's', tool: 'adds', args: { path: '/etc' } }).decision, 'deny');
+  assert.deepEqual(
+    gate.allowedTools().map(({ name }) => name),
+    ['reads', 'adds', 'clock'],
+  );
+});
+
+test('only_args keeps a rule from calls with other arguments', () => {
+  const rule = { ...OPEN, args: { x: { const: 1 } }, only_args: true };
+  assert.equal(decide([rule], { x: 1 }), 'allow');
+  assert.equal(decide([rule], {}), 'allow');
+  assert.equal(decide([rule], { x: 1, y: 2 }), 'deny');
+  assert.equal(decide([{ ...OPEN, only_args: true }], { x: 1 }), 'deny');
+  assert.equal(decide([{ ...OPEN, only_args: true }], {}), 'allow');
+});
+
+test('paths are compared in their shortest form, and local ones where their links lead', () => {
+  const dir = realpathSync(tempDir());
+  const [inside, outside] = [join(dir, 'in'), join(dir, 'out')];
+  for (const folder of [inside, outside, join(outside, 'deep')]) mkdirSync(folder);
+  symlinkSync(join(outside, 'deep'), join(inside, 'link'));
+  const within = (word: string, path: string) =>
+    decide([{ ...OPEN, args: { x: { [word]: [inside] } }, required: ['x'] }], { x: path });
+  for (const path of ['', '/', '/a', '/./a', '//a/']) {
+    assert.equal(within('pathWithin', `${inside}${path}`), 'allow', path);
+  }
+  for (const path of [`${inside}/../out`, `${inside}x`, `/${inside}`, 'a', `${inside}/a\nb`, outside])
+    for (const word of ['pathWithin', 'localPathWithin']) assert.equal(within(word, path), 'deny', path);
+  assert.equal(within('pathWithin', `${inside}/link/a`), 'allow', 'as it is written');
+  assert.equal(within('localPathWithin', `${inside}/link/a`), 'deny', 'where it leads');
+  assert.equal(within('localPathWithin', `${inside}/link/../a`), 'deny', 'two readings');
+  assert.equal(within('localPathWithin', `${inside}/b/../a`), 'allow');
+  assert.equal(within('localPathWithin', `${inside}/new`), 'allow');
 });

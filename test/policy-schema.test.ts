@@ -227,6 +227,19 @@ const WRITTEN_WRONG: readonly (readonly [string, object, Args, Args])[] = [
   ],
   ['required of draft 3', { properties: { a: { type: 'string', required: true } } }, { a: 'x' }, { a: 1 }],
   ['an empty list of properties', { properties: [], additionalProperties: false }, {}, { a: 1 }],
+  [
+    'a dialect that nobody knows',
+    { $schema: 'https://example.com/tools', properties: { a: { maxLength: 1 } } },
+    { a: 'x' },
+    { a: 'xx' },
+  ],
+  [
+    'a dialect by its name, with a list of items as that draft has it',
+    { $schema: 'draft-07', properties: { a: { items: [{ type: 'string' }] } } },
+    { a: ['x', 1] },
+    { a: [1] },
+  ],
+  ['a dialect that is no text', { $schema: {}, properties: { a: { type: 'string' } } }, { a: 'x' }, { a: 1 }],
   ['a required argument without a schema', { properties: {}, required: ['a'] }, { a: 'x' }, {}],
 ];
 

@@ -72,6 +72,9 @@ test('each way a call can end has its own outcome', () =>
     assert.equal(failed.kind, 'tool_error');
     assert.equal(failed.kind === 'tool_error' && failed.message, 'no such file');
 
+    const asks = await pool.callTool('rogue', 'no-content', { resultType: 'input_required' });
+    assert.match(asks.kind === 'tool_error' ? asks.message : '', /^The tool has not run: its server asks/);
+
     const refused = await call('refuse');
     assert.deepEqual(
       refused.kind === 'protocol_error' && [refused.errorCode, refused.message, refused.data],
@@ -168,6 +171,16 @@ test('lines that are no messages do not disturb the connection', () =>
     async (pool) => assert.equal(textOf(await pool.callTool('rogue', 'garbage', {})), 'after garbage'),
     {},
     ['chatty'],
+  ));
+
+test('a server that refuses our version of the protocol and names an older one is asked for that', () =>
+  withRogue(
+    async (pool) => {
+      assert.equal(pool.server('rogue').protocolVersion, '2025-03-26');
+      assert.equal(textOf(await pool.callTool('rogue', 'echo', {})), '{}');
+    },
+    {},
+    ['old'],
   ));
 
 test('tools that change are read again', async () => {

@@ -79,6 +79,7 @@ test('variables are replaced in every string, and only variables', () => {
         `${d}${d}{KEY}`,
         `${d}KEY ${d}(pwd) ${d}{1} }{`,
         `${d}{EMPTY}`,
+        '{env:KEY}',
       ],
       env: { A: `a${d}{KEY}` },
       cwd: `${d}{HOME}`,
@@ -87,7 +88,15 @@ test('variables are replaced in every string, and only variables', () => {
   );
   assert.ok(server?.kind === 'stdio');
   assert.equal(server.command, '/home/ann/bin/x');
-  assert.deepEqual(server.args, ['k-k', 'none', 'filled', `${d}{KEY}`, `${d}KEY ${d}(pwd) ${d}{1} }{`, '']);
+  assert.deepEqual(server.args, [
+    'k-k',
+    'none',
+    'filled',
+    `${d}{KEY}`,
+    `${d}KEY ${d}(pwd) ${d}{1} }{`,
+    '',
+    'k',
+  ]);
   assert.deepEqual([server.env.A, server.cwd], ['ak', '/home/ann']);
   const raw = parseServerConfig(
     { mcpServers: { s: { command: `${d}{HOME}` } } },

@@ -51,13 +51,14 @@ test('what a server says of itself in a handshake is read as far as it can be', 
         prompts: null,
         resources: true,
         experimental: { a: null, b: {} },
+        logging: [],
       },
       serverInfo: { name: 's', title: null, version: 2, icons: null },
       instructions: null,
     }),
     {
       protocolVersion: '2025-06-18',
-      capabilities: { tools: {}, resources: {}, experimental: { b: {} } },
+      capabilities: { tools: {}, resources: {}, experimental: { b: {} }, logging: {} },
       serverInfo: { name: 's', version: '2' },
     },
   );
@@ -143,4 +144,31 @@ test('the messages of an event stream are read in the same form, in whatever pie
     const bounded = boundMessages(response, 'POST', { limits: {}, onExceeded: assert.fail });
     assert.equal(await bounded.text(), wanted, `pieces of ${size}`);
   }
+});
+
+test('an error without an id answers the request whose stream it comes on, and says when the session is over', async () => {
+  const read = async (data: object, requestId?: number) => {
+    const response = new Response(`event: message\ndata: ${JSON.stringify(data)}\n\n`, {
+      headers: { 'content-type': 'text/event-stream' },
+    });
+    const bounds = { limits: {}, onExceeded: assert.fail, requestId };
+    const text = await boundMessages(response, 'POST', bounds).text();
+    return JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? 'null');
+  };
+  const crashed = { code: -32603, message: 'the tool crashed' };
+  const lost = { code: -32600, message: 'Session not found' };
+  for (const [data, error] of [
+    [{ jsonrpc: '2.0', id: null, error: crashed }, crashed],
+    [
+      { jsonrpc: '2.0', id: 'server-error', error: lost },
+      { ...lost, code: -32001 },
+    ],
+    [{ error: 'Session not found' }, { ...lost, code: -32001 }],
+    [{ error: { message: 'no' } }, { code: -32603, message: 'no' }],
+  ] as const) {
+    assert.deepEqual(await read(data, 7), { jsonrpc: '2.0', id: 7, error });
+    assert.deepEqual(await read(data), data, 'on a stream of its own it answers nothing');
+  }
+  const ofAnother = { jsonrpc: '2.0', id: 8, error: crashed };
+  assert.deepEqual(await read(ofAnother, 7), ofAnother);
 });

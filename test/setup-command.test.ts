@@ -1,6 +1,19 @@
 /** `setup`: what it writes for each kind of program and coding agent, and that `--undo` restores every byte. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { setupCommand } from '../src/cli/setup/index.ts';
@@ -134,6 +147,90 @@ test('setup writes nothing through a link that leads out of the folder, and foll
   assert.match(read(elsewhere, 'package.json') ?? '', /mcp-observatory/);
   await setup(join(folder, 'link'), '--undo');
   assert.equal(read(elsewhere, 'package.json'), text);
+});
+
+const BACKUP = '.before-mcp-observatory-setup';
+const toBackup = (before: string, after: string) =>
+  JSON.stringify({
+    before: Buffer.from(before).toString('base64'),
+    after: Buffer.from(after).toString('base64'),
+  });
+
+test('setup writes no new file through a link to a folder, and an undo leaves links as they are', async () => {
+  const [folder, elsewhere] = [tempDir(), tempDir()];
+  write(folder, { 'package.json': '{"dependencies":{"next":"16"}}' });
+  mkdirSync(join(elsewhere, 'app'));
+  symlinkSync(elsewhere, join(folder, 'src'));
+  await assert.rejects(setup(folder), { code: 'INVALID_OPTION' });
+  assert.deepEqual(readdirSync(elsewhere), ['app']);
+  write(elsewhere, { lock: 'new', [`b.json${BACKUP}`]: toBackup('old', 'new'), 'b.json': 'new' });
+  symlinkSync(join(elsewhere, 'lock'), join(folder, 'package-lock.json'));
+  write(folder, { [`package-lock.json${BACKUP}`]: toBackup('old', 'new'), [BACKUP]: toBackup('', '') });
+  assert.equal((await setup(folder, '--undo')).code, 0);
+  assert.ok(lstatSync(join(folder, 'package-lock.json')).isSymbolicLink());
+  assert.deepEqual([read(elsewhere, 'lock'), read(elsewhere, 'b.json')], ['old', 'new']);
+});
+
+test('a set-up that was ended before it wrote a file leaves nothing to undo', async () => {
+  const folder = tempDir();
+  write(folder, { 'package.json': '{}', [`package.json${BACKUP}`]: toBackup('{}', '{ }') });
+  const { code, stdout } = await setup(folder, '--undo');
+  assert.equal(code, 0, stdout);
+  assert.deepEqual(readdirSync(folder), ['package.json']);
+});
+
+test('setup prints no key that a file holds, and says that a backup holds it', async () => {
+  const folder = tempDir();
+  const key = ['ghp', '_R8vKq2LmXw7TbZ4nYc1PdFh6JsGa9UeVo3Ki'].join('');
+  write(folder, {
+    'package.json': '{"scripts":{"start":"node a.js"}}',
+    'a.js': '',
+    '.mcp.json': `{"mcpServers":{"a":{"command":"node","args":["a.js"],"env":{"KEY":"${key}"}}}}`,
+  });
+  const { stdout } = await setup(folder);
+  assert.match(read(folder, '.mcp.json') ?? '', new RegExp(`mcp-observatory[^]*${key}`));
+  assert.ok(!stdout.includes(key), stdout);
+  assert.match(stdout, /do not commit/);
+});
+
+test('packages are not installed where npm would write in the folder of a workspace above', async () => {
+  const root = tempDir();
+  write(root, { 'package.json': '{"workspaces":["a"]}', 'a/package.json': '{"scripts":{"start":"node ."}}' });
+  const { stdout } = await runCommand(setupCommand, ['--folder', join(root, 'a'), '--no-run'], [], {
+    HOME: root,
+  });
+  assert.match(stdout, /lock file is in a folder above/);
+  assert.deepEqual(readdirSync(root).sort(), ['a', 'package.json']);
+});
+
+test('settings keep their line ends, and what is no file of its own is not replaced', async () => {
+  const home = tempDir();
+  const file = join(home, '.claude/settings.json');
+  write(home, { '.claude/settings.json': '{\r\n  "a": 1\r\n}\r\n' });
+  await setup(home, 'claude-code');
+  assert.doesNotMatch(readFileSync(file, 'utf8'), /[^\r]\n/);
+  await setup(home, 'claude-code', '--undo');
+  linkSync(file, join(home, 'other.json'));
+  await assert.rejects(setup(home, 'claude-code'), /another name/);
+  const pipe = join(home, '.gemini/settings.json');
+  mkdirSync(dirname(pipe));
+  execFileSync('mkfifo', [pipe]);
+  await assert.rejects(setup(home, 'gemini-cli'), /no file of text/);
+});
+
+test('settings stay the file of their user when root sets them up', {
+  skip: process.getuid?.() !== 0 && 'not root',
+}, async () => {
+  const [uid, home] = [65_534, tempDir()];
+  const file = join(home, '.claude/settings.json');
+  write(home, { '.claude/settings.json': '{}' });
+  chmodSync(file, 0o600);
+  chownSync(file, uid, uid);
+  chownSync(home, uid, uid);
+  await setup(home, 'claude-code', 'gemini-cli');
+  for (const path of [file, `${file}${BACKUP}`, join(home, '.gemini'), join(home, '.gemini/settings.json')])
+    assert.deepEqual([statSync(path).uid, statSync(path).gid], [uid, uid], path);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
 });
 
 test('setup says what to write where it cannot', async () => {

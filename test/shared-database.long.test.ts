@@ -3,18 +3,16 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { COMMANDS } from '../src/cli/run-cli.ts';
 import { OWN_TABLES } from '../src/postgres/own-tables.ts';
 import { ROOT } from './support/consumer.ts';
+import { Installed } from './support/installed.ts';
 import { noPostgres, type PostgresServer, runSql, startOwnPostgres } from './support/postgres-server.ts';
 import { tempDir } from './support/temp-dir.ts';
 import { waitUntil } from './support/wait-until.ts';
 
-const MAIN = fileURLToPath(new URL('../lib/cli.js', import.meta.url));
 const ID = '00000000-0000-4000-8000-000000000001';
 /** `up` deletes for the first time ten seconds after its start. */
 const TIDIED_MS = 14_000;
@@ -22,6 +20,8 @@ const AT_ONCE = 4;
 /** A command that should have ended is ended, so that its case fails and the others run. */
 const MAX_RUN_MS = 120_000;
 const ARCHIVE = tempDir();
+
+let installed: Installed;
 
 /** Which of our spans are in the database, by the age they were made with. */
 const SPANS = ['20 days', '2 days', 'today', 'ahead'] as const;
@@ -211,6 +211,7 @@ describe('a database with the tables of other programs', { skip: noPostgres() },
   const nameOf = (url: string) => new URL(url).pathname.slice(1);
 
   before(async () => {
+    installed = await Installed.start();
     server = await startOwnPostgres();
     const foreign = await server.createDatabase();
     await runSql(foreign, THEIRS);
@@ -227,10 +228,14 @@ describe('a database with the tables of other programs', { skip: noPostgres() },
     templates.migrated = nameOf(migrated);
     const archived = await copyOf(templates.migrated);
     const archive = ['db', 'archive', '--older-than', '10d', '--to', ARCHIVE, '--database-url', archived];
-    assert.equal((await run(archive, {})).code, 0);
+    const { code, stderr } = await run(archive, {});
+    assert.equal(code, 0, stderr);
     theirs = await snapshot(foreign);
   });
-  after(() => server.stop());
+  after(async () => {
+    await server?.stop();
+    await installed?.[Symbol.asyncDispose]();
+  });
 
   test('the cases name every command and subcommand', async () => {
     const named = Object.keys(CASES);
@@ -296,14 +301,9 @@ describe('a database with the tables of other programs', { skip: noPostgres() },
   test('register takes no DATABASE_URL', async () => {
     const url = await copyOf(templates.foreign);
     const program = "setTimeout(() => console.log('done'), 500)";
-    const child = spawn(process.execPath, ['--import', 'mcp-observatory/register', '-e', program], {
-      cwd: ROOT,
-      env: { ...bare(), DATABASE_URL: url },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const output = text(child.stdout);
-    assert.equal((await once(child, 'exit'))[0], 0);
-    assert.equal(await output, 'done\n');
+    const flags = ['--import', 'mcp-observatory/register'];
+    const ended = await installed.program(program, flags, { DATABASE_URL: url });
+    assert.deepEqual([ended.code, ended.stdout], [0, 'done\n'], ended.stderr);
     assert.deepEqual(await snapshot(url), theirs);
     assert.deepEqual(await runSql(url, OWN), []);
   });
@@ -386,14 +386,14 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs a command of the built package in an empty folder; a service is ended after its time. */
+/** Runs a command of the installed package in an empty folder; a service is ended after its time. */
 async function run(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   { stdin = '', runsMs, says }: Pick<Case, 'stdin' | 'runsMs' | 'says'> = {},
 ): Promise<Ended> {
   const inRepository = args.some((arg) => arg.startsWith('config/') || arg === 'goldens');
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [installed.cli, ...args], {
     cwd: inRepository ? ROOT : tempDir(),
     env: { ...bare(), ...env },
     stdio: 'pipe',

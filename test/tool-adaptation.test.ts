@@ -262,6 +262,33 @@ test('what Gemini cannot say is said in words and listed', () => {
   );
 });
 
+test('a text where a schema takes none is read as the list, object, number or boolean that it holds', () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      tags: { type: 'array', items: { type: 'string' } },
+      body: { $ref: '#/$defs/Body' },
+      limit: { anyOf: [{ type: 'integer' }, { type: 'null' }] },
+      exact: { type: 'boolean' },
+      text: { type: ['string', 'object'] },
+      any: {},
+    },
+    $defs: { Body: { type: 'object', properties: { ids: { type: 'array' } } } },
+  };
+  for (const provider of PROVIDERS) {
+    const [tool] = adaptTools([on('s', 't', schema)], provider).tools;
+    const map = (args: Schema) => tool?.mapArguments(args);
+    const free = { text: '{"a":1}', any: '[1]' };
+    const wanted = { tags: ['a', '1'], body: { ids: [1] }, limit: 50, exact: true, ...free };
+    const written = { tags: '["a","1"]', body: '{"ids":"[1]"}', limit: '50', exact: 'true', ...free };
+    assert.deepEqual(map(written), wanted, provider);
+    assert.deepEqual(map(wanted), wanted);
+    const left = { tags: 'a, b', body: '[1]', limit: '5.5', exact: 'yes' };
+    assert.deepEqual(map(left), left);
+    assert.deepEqual(map({ limit: '1234567890123456789' }), { limit: '1234567890123456789' });
+  }
+});
+
 test('a tool that cannot be saved is unsupported with a reason and the others stand', () => {
   const circular: Schema = { type: 'object', properties: {} };
   (circular.properties as Schema).self = circular;

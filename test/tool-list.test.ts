@@ -6,7 +6,7 @@ import { Client as ClientV2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { connectServers, ToolListError, type ToolListLimits } from '../src/mcp-client/index.ts';
+import { connectServers, readToolList, ToolListError, type ToolListLimits } from '../src/mcp-client/index.ts';
 import { connectPolicyServer, type GateableClient, gateClient, PolicyGate } from '../src/policy/index.ts';
 import { collectListenerWarnings } from './support/listener-warnings.ts';
 import { sized } from './support/size.ts';
@@ -47,6 +47,33 @@ function assertRefused(error: unknown, server: string, bound: keyof ToolListLimi
   assert.match(error.message, message);
   return true;
 }
+
+test('a page that has nothing new ends a list, and an empty cursor is one', async () => {
+  const tool = (name: string) => ({ name, inputSchema: { type: 'object' } });
+  const [a, b] = [tool('a'), tool('b')];
+  const listed = async (pages: Readonly<Record<string, object>>) => {
+    const asked: string[] = [];
+    const tools = await readToolList('s', async (cursor = 'first') => {
+      asked.push(cursor);
+      return pages[cursor] ?? assert.fail('no such page');
+    });
+    return [asked, tools];
+  };
+  const behind = await listed({ first: { tools: [a], nextCursor: '' }, '': { tools: [b] } });
+  assert.deepEqual(behind, [
+    ['first', ''],
+    [a, b],
+  ]);
+  const nothingBehind = await listed({ first: { tools: [a], nextCursor: '' } });
+  assert.deepEqual(nothingBehind[1], [a]);
+  const circle = { tools: [a, b], nextCursor: '8' };
+  assert.deepEqual(await listed({ first: circle, 8: circle }), [
+    ['first', '8'],
+    [a, b],
+  ]);
+  const other = { tools: [a, { ...b, description: 'another' }], nextCursor: '8' };
+  await assert.rejects(listed({ first: circle, 8: other }), /gave the same cursor twice/);
+});
 
 for (const protocol of ['v1', 'v2'] as const) {
   test(`a server whose tool list exceeds a bound fails with the bound and the remedy, client ${protocol}`, async () => {

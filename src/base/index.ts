@@ -86,7 +86,7 @@ export { hasDiagLogger, useStderrDiag, warnAtOnce, warnVisibly } from './stderr-
 export { onStdinUse } from './stdin.ts';
 export { nodeProblem } from './supported-node.ts';
 export { isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
-export { splitNames, type UsageDialect, type UsageUnit } from './usage-dialect.ts';
+export { splitNames, USAGE_UNITS, type UsageDialect, type UsageUnit } from './usage-dialect.ts';
 export { USAGE_ATTRIBUTES, USAGE_DIALECTS, USAGE_OBJECT_ATTRIBUTES } from './usage-names.ts';
 export { withoutUserInfo } from './user-info.ts';
 export { VERSION } from './version.ts';

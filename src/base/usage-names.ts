@@ -94,20 +94,23 @@ export const USAGE_DIALECTS: readonly UsageDialect[] = [
     names: { cacheWriteTokens: 'gen_ai.usage.cache_write_input_tokens' },
   },
   {
-    source: 'Semantic Kernel up to 1.3x: docs/decisions/0044-OTel-semantic-convention.md',
+    source:
+      'Semantic Kernel up to 1.3x: docs/decisions/0044-OTel-semantic-convention.md; Microsoft.Extensions.AI up to 9.5: OpenTelemetryConsts.cs',
     on: 'span',
     names: {
-      inputTokens: 'gen_ai.response.prompt_tokens',
-      outputTokens: 'gen_ai.response.completion_tokens',
+      inputTokens: 'gen_ai.response.prompt_tokens gen_ai.response.input_tokens',
+      outputTokens: 'gen_ai.response.completion_tokens gen_ai.response.output_tokens',
     },
   },
   ...USAGE_OBJECTS,
 ];
 
-/** Attributes that hold a usage object, mostly as JSON text, in the names of the dialects on `json`. */
+/** Attributes that hold a usage object or an answer with one, mostly as JSON text, in the names of the dialects on `json`. */
 export const USAGE_OBJECT_ATTRIBUTES: readonly string[] = [
   'langsmith.usage_metadata',
   'langsmith.metadata.usage_metadata',
+  // Agent Development Kit 1: google/adk/telemetry/tracing.py
+  'gcp.vertex.agent.llm_response',
   ...USAGE_DIALECTS.flatMap((dialect) => (dialect.in === undefined ? [] : [dialect.in])),
 ];
 

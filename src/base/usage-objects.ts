@@ -50,11 +50,11 @@ export const USAGE_OBJECTS: readonly UsageDialect[] = [
     on: 'json',
     in: 'genkit:output',
     names: {
-      inputTokens: 'usage.inputTokens',
-      outputTokens: 'usage.outputTokens',
-      totalTokens: 'usage.totalTokens',
-      cacheReadTokens: 'usage.cachedContentTokens',
-      reasoningTokens: 'usage.thoughtsTokens',
+      inputTokens: 'inputTokens',
+      outputTokens: 'outputTokens',
+      totalTokens: 'totalTokens',
+      cacheReadTokens: 'cachedContentTokens',
+      reasoningTokens: 'thoughtsTokens',
     },
   },
   {
@@ -206,7 +206,9 @@ export const USAGE_OBJECTS: readonly UsageDialect[] = [
       cacheReadTokens: 'input_token_details.cache_read',
       cacheWriteTokens: 'input_token_details.cache_creation',
       cacheWrite5mTokens: 'input_token_details.ephemeral_5m_input_tokens',
-      cacheWrite1hTokens: 'input_token_details.ephemeral_1h_input_tokens',
+      // The second is of langsmith for JavaScript up to 0.5.
+      cacheWrite1hTokens:
+        'input_token_details.ephemeral_1h_input_tokens input_token_details.ephemeral_1hr_input_tokens',
       reasoningTokens: 'output_token_details.reasoning',
       inputAudioTokens: 'input_token_details.audio',
       outputAudioTokens: 'output_token_details.audio',
@@ -223,6 +225,18 @@ export const USAGE_OBJECTS: readonly UsageDialect[] = [
       inputImageTokens: 'inputDetails.image',
       outputAudioTokens: 'outputDetails.audio',
       outputImageTokens: 'outputDetails.image',
+    },
+  },
+  {
+    source: 'pi: Usage of @earendil-works/pi-ai',
+    on: 'json',
+    cacheApart: true,
+    names: {
+      inputTokens: 'input',
+      outputTokens: 'output',
+      totalTokens: 'totalTokens',
+      cacheReadTokens: 'cacheRead',
+      cacheWriteTokens: 'cacheWrite',
     },
   },
   {

@@ -8,6 +8,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { errorMessage, readLines, semconv } from '../base/index.ts';
 import { isObject, type JsonObject, parseOrKeep } from '../json/index.ts';
+import type { Queryable } from '../postgres/index.ts';
 import {
   ClaudeReader,
   CodexReader,
@@ -52,6 +53,63 @@ const AGENTS: readonly Agent[] = [
   },
 ];
 
+/** Events without the id of a call, and the operation of their rows. */
+const WITHOUT_ID: ReadonlyMap<string, string> = new Map([
+  ['codex.sse_event', 'chat'],
+  ['codex.user_prompt', 'invoke_agent'],
+]);
+/** An agent sends a call and writes it down at nearly the same time. */
+const MAX_APART_MS = 2000;
+const MAX_CALLS = 20_000;
+
+interface StoredCall {
+  readonly operation: string;
+  readonly at_ms: number;
+  readonly prompt_tokens: number | null;
+  readonly completion_tokens: number | null;
+}
+
+/** Finds the calls of a session that the agent has sent itself, one for one, where no id tells that they are the same. */
+class StoredCalls {
+  readonly #db: Queryable;
+  #session: unknown;
+  #calls: StoredCall[] = [];
+
+  constructor(db: Queryable) {
+    this.#db = db;
+  }
+
+  async take({ name, atMs, attributes }: TranscriptEvent): Promise<boolean> {
+    const operation = WITHOUT_ID.get(name);
+    if (operation === undefined) return false;
+    if (this.#session !== attributes['conversation.id']) {
+      this.#session = attributes['conversation.id'];
+      this.#calls = await this.#read();
+    }
+    const { input_token_count: input = null, output_token_count: output = null } = attributes;
+    const [nearest] = this.#calls
+      .filter(
+        (call) =>
+          call.operation === operation &&
+          Math.abs(call.at_ms - atMs) <= MAX_APART_MS &&
+          (operation !== 'chat' || (call.prompt_tokens === input && call.completion_tokens === output)),
+      )
+      .sort((a, b) => Math.abs(a.at_ms - atMs) - Math.abs(b.at_ms - atMs));
+    if (nearest !== undefined) this.#calls.splice(this.#calls.indexOf(nearest), 1);
+    return nearest !== undefined;
+  }
+
+  async #read(): Promise<StoredCall[]> {
+    const { rows } = await this.#db.query(
+      `SELECT operation, (extract(epoch FROM end_time) * 1000)::float8 AS at_ms, prompt_tokens, completion_tokens
+       FROM mcp_traces WHERE conversation_id = $1 AND scope = 'mcp-observatory/agent-events'
+         AND operation = ANY ($2) AND parent_span_id IS NOT NULL LIMIT ${MAX_CALLS}`,
+      [this.#session ?? null, [...WITHOUT_ID.values()]],
+    );
+    return rows as unknown as StoredCall[];
+  }
+}
+
 /** What was read, by agent. */
 export interface ImportedTranscripts {
   readonly agents: readonly { readonly name: string; readonly files: number; readonly events: number }[];
@@ -66,6 +124,8 @@ export interface ImportedTranscripts {
 export async function importTranscripts(options: {
   readonly env: Environment;
   readonly httpUrl: string;
+  /** Where the receiver stores what it is sent. */
+  readonly db: Queryable;
   readonly sinceMs: number;
   readonly withText: boolean;
   readonly signal: AbortSignal;
@@ -116,8 +176,9 @@ async function importFile(
   agent: string,
   reader: TranscriptReader,
   file: string,
-  { httpUrl, sinceMs, signal }: Parameters<typeof importTranscripts>[0],
+  { httpUrl, db, sinceMs, signal }: Parameters<typeof importTranscripts>[0],
 ): Promise<number> {
+  const stored = new StoredCalls(db);
   let batch: TranscriptEvent[] = [];
   let sent = 0;
   const send = async () => {
@@ -130,7 +191,9 @@ async function importFile(
     const atMs = Date.parse(textIn(parsed, 'timestamp') ?? '');
     // A time that no receiver takes would refuse all that is sent with it.
     if (parsed === undefined || !(atMs <= Date.now() + MAX_AHEAD_MS)) continue;
-    batch.push(...reader.read(parsed, atMs).filter((event) => event.atMs >= sinceMs));
+    for (const event of reader.read(parsed, atMs)) {
+      if (event.atMs >= sinceMs && !(await stored.take(event))) batch.push(event);
+    }
     if (batch.length >= BATCH) await send();
   }
   batch.push(...reader.end().filter((event) => event.atMs >= sinceMs));

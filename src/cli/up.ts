@@ -124,6 +124,7 @@ export const upCommand: Command = {
       ? importTranscripts({
           env: io.env,
           httpUrl: collector.httpUrl ?? '',
+          db,
           sinceMs: Date.now() - IMPORT_DAYS * 86_400_000,
           withText: values['capture-content'] === true,
           signal: stopped.signal,

@@ -80,16 +80,18 @@ export function readScalars(attributes: JsonObject): Scalars {
   const ranks = { provider: Number.POSITIVE_INFINITY, model: Number.POSITIVE_INFINITY };
   let counts: UsageReader | undefined;
   let cost: RankedCost | undefined;
-  let usageObjects: UsageObject[] | undefined;
+  let usageObjects: readonly UsageObject[] | undefined;
   let serviceTier: string | undefined;
   for (const name in attributes) {
     const place = PLACES.get(name);
     if (place === undefined) {
       const other = placeOfOther(name);
       if (other === 'tier') serviceTier = betterTier(serviceTier, name, attributes[name]);
+      else if (other === 'object') usageObjects = withObject(usageObjects, name, attributes[name]);
       else if (other !== undefined) {
         counts ??= new UsageReader();
-        counts.take(other, attributes[name]);
+        if (other === 'mode') counts.takeMode(name, attributes[name]);
+        else counts.take(other, attributes[name]);
       }
       continue;
     }
@@ -105,21 +107,38 @@ export function readScalars(attributes: JsonObject): Scalars {
     } else if (place.is === 'cost') {
       cost = betterCost(cost, place.listed, value);
     } else {
-      const object = readJsonObject(value);
-      if (object !== undefined) {
-        usageObjects ??= [];
-        usageObjects.push({ object, attribute: name });
-      }
+      usageObjects = withObject(usageObjects, name, value);
     }
   }
   return { ...texts, counts, cost, usageObjects, serviceTier };
 }
 
-/** What no table names, by its words: the tier that served a call, and counts below `usage` or of tokens. */
-function placeOfOther(name: string): UsagePlace | 'tier' | undefined {
+function withObject(
+  objects: readonly UsageObject[] = NO_OBJECTS,
+  attribute: string,
+  value: unknown,
+): readonly UsageObject[] {
+  const whole = readJsonObject(value);
+  if (whole === undefined) return objects;
+  const inner = [whole.usage, whole.usage_metadata, whole.usageMetadata].find(isObject);
+  return [...objects, { object: inner ?? whole, attribute }];
+}
+
+const NO_OBJECTS: readonly UsageObject[] = [];
+
+/** What no table names, by its words: how a call was served, and counts below `usage` or of tokens. */
+function placeOfOther(name: string): UsagePlace | 'tier' | 'mode' | 'object' | undefined {
   if (name.endsWith('service_tier') || name.endsWith('serviceTier')) return 'tier';
+  if (USAGE_NAME.test(name)) return 'object';
+  if (MODE_NAME.test(name)) return 'mode';
   return /usage|token/i.test(name) && !name.startsWith('observatory.') ? placeByWords(name) : undefined;
 }
+
+/** `usage` and `llm.token_usage`, which may hold JSON. */
+const USAGE_NAME = /(?:^|[._:])(?:token_?)?usage(?:_?(?:metadata|details))?$/i;
+
+/** `gen_ai.usage.speed`. */
+const MODE_NAME = /(?:^|[._])(?:usage|response)\.(?:speed|inference_geo|traffic_?type)$/i;
 
 /** What the response says goes before what was asked for. */
 function betterTier(known: string | undefined, name: string, value: unknown): string | undefined {
@@ -133,7 +152,7 @@ function betterCost(
   value: unknown,
 ): RankedCost | undefined {
   if (known !== undefined && known.rank <= listed.rank) return known;
-  const cost = readCost(value, listed.name);
+  const cost = readCost(readJsonObject(value) ?? value, listed.name);
   return cost === undefined ? known : { ...cost, rank: listed.rank };
 }
 

@@ -1,6 +1,8 @@
 /** One tool call: its time limits, the reading of its result, and how it ended. */
 import { isObject, type JsonObject, readList, stringAt } from '../json/index.ts';
 import { Deadline } from './deadline.ts';
+import { findExpiry } from './http-answer.ts';
+import { SessionExpired } from './http-refusal.ts';
 import { normalResult } from './normal-result.ts';
 import { CONNECTION_LOST } from './request-watch.ts';
 import type { McpSession, RequestControls } from './session.ts';
@@ -16,6 +18,9 @@ import { readReason } from './unavailable.ts';
 
 const DEFAULT_CALL_TIMEOUT_MS = 30_000;
 const DEFAULT_TOTAL_TIMEOUT_MS = 600_000;
+
+const NEEDS_INPUT =
+  'The tool has not run: its server asks for input or a confirmation first, which nobody here can give.';
 
 type WithoutDuration<T> = T extends unknown ? Omit<T, 'durationMs'> : never;
 /** An outcome before its duration is known. */
@@ -92,6 +97,8 @@ async function makeCall(
 
 function readOutcome(sent: unknown): Outcome {
   const raw = normalResult(sent);
+  if (raw.resultType === 'input_required')
+    return { kind: 'tool_error', result: { content: [] }, message: NEEDS_INPUT, raw };
   const result = readToolResult(raw);
   if (raw.isError === true) {
     const text = result.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
@@ -101,11 +108,12 @@ function readOutcome(sent: unknown): Outcome {
   return { kind: 'ok', result, raw };
 }
 
-function findFailure(error: unknown, { session, server, causeOfDeath }: CallContext): Outcome {
+function findFailure(thrown: unknown, { session, server, causeOfDeath }: CallContext): Outcome {
+  const error = findExpiry(session, thrown);
   const death = causeOfDeath();
   if (death !== undefined) return { kind: 'transport_error', message: death, cause: error };
   const message = readReason(error);
-  const refused = session.protocolError(error);
+  const refused = error instanceof SessionExpired ? undefined : session.protocolError(error);
   if (refused !== undefined && refused.data !== CONNECTION_LOST) {
     const { code: errorCode, data } = refused;
     return {

@@ -203,13 +203,13 @@ const TRANSPORTS: ReadonlyMap<string, 'stdio' | 'http' | 'sse' | 'remote'> = new
   ['remote', 'remote'],
 ]);
 
-/** `${NAME}`, `${env:NAME}`, `${NAME:-default}`, `${kind:name}`, `${/}`, or the escaped `$${`. */
+/** `${NAME}`, `${env:NAME}`, `${NAME:-default}`, `${kind:name}`, `${/}`, OpenCode's `{env:NAME}`, or the escaped `$${`. */
 const VARIABLE =
-  /\$\$\{|\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*|\/)(?::-([^}]*))?\}|\$\{([A-Za-z]{1,30}:[\w .:/-]{1,200})\}/g;
+  /\$\$\{|(?:\$\{(?:env:)?|\{env:)([A-Za-z_][A-Za-z0-9_]*|\/)(?::-([^}]*))?\}|\$\{([A-Za-z]{1,30}:[\w .:/-]{1,200})\}/g;
 
 /**
  * Replaces variables in a config string, in the forms of Claude Code (`${NAME}`, `${NAME:-default}`), VS Code and Cursor
- * (`${env:NAME}`, `${input:id}`, `${userHome}`, `${workspaceFolder}`). Everything else stays as it is. An empty variable
+ * (`${env:NAME}`, `${input:id}`, `${userHome}`, `${workspaceFolder}`) and OpenCode (`{env:NAME}`). Everything else stays as it is. An empty variable
  * takes the default, as in a shell.
  */
 function expandVariables(text: string, variables: Variables): { text: string; missing: string[] } {

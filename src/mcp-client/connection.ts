@@ -6,6 +6,7 @@ import { type JsonObject, stringAt } from '../json/index.ts';
 import { type CallContext, callTool, readResource } from './call.ts';
 import type { ServerConfig } from './config.ts';
 import { Deadline } from './deadline.ts';
+import { findExpiry } from './http-answer.ts';
 import { SessionExpired } from './http-refusal.ts';
 import type { LinkHooks, OpenLink, ServerLink } from './link.ts';
 import { ServerTools, ToolRefresh } from './server-tools.ts';
@@ -198,6 +199,7 @@ export class ServerConnection {
 
   /** Opens a new session in place of one that the server has ended; several requests may find that out at once. */
   async #renew(link: ServerLink, signal: AbortSignal | undefined): Promise<void> {
+    this.#die(link, 'the server has ended the session');
     if (this.#link === link && this.#state === 'dead') await this.connect(signal);
   }
 
@@ -304,12 +306,10 @@ export class ServerConnection {
     const readPage = (cursor: string | undefined, signal: AbortSignal) =>
       session.listTools(cursor, { signal });
     const isAnnounced = session.capabilities.tools !== undefined;
-    const limits = isAnnounced
-      ? this.#options
-      : { ...this.#options, toolListTimeoutMs: UNANNOUNCED_TIMEOUT_MS };
+    const limits = { ...this.#options, ...(!isAnnounced && { toolListTimeoutMs: UNANNOUNCED_TIMEOUT_MS }) };
     const listed = await readToolList(this.name, readPage, limits, ...signals).catch((error: unknown) => {
       // Some servers forget to announce their tools; one that has none need not know the request.
-      if (isAnnounced || signals.some((signal) => signal?.aborted === true)) throw error;
+      if (isAnnounced || signals.some((signal) => signal?.aborted === true)) throw findExpiry(session, error);
       return [];
     });
     const { tools: isWanted } = this.#config;

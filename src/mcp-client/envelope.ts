@@ -12,7 +12,7 @@ const MAX_DEPTH = 6;
 const OF_OBJECTS: ReadonlySet<string> = new Set(['experimental', 'extensions']);
 const IMPLEMENTATION_TEXTS = ['title', 'description', 'websiteUrl'];
 const NO_ANSWER = 'The server sent an answer that is neither a result nor an error of JSON-RPC.';
-const INTERNAL_ERROR = -32603;
+export const INTERNAL_ERROR = -32603;
 /** Members that may be null in place of absent, the sign of an answer to `initialize`, and digits no double holds. */
 const MAY_NEED_REPAIR =
   /"(?:error|result|params|_meta|id|data|progressToken)"\s{0,9}:\s{0,9}null|"protocolVersion"|"supportedVersions"|\d{16}/;
@@ -21,19 +21,20 @@ const SHORT_TEXT = 2_048;
 
 /** @returns the messages a text holds, one or those of a batch; none where it holds something else. */
 export function messagesIn(text: string): readonly JsonRpcMessage[] {
-  const value = parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+  const value = parseMessage(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   return (Array.isArray(value) ? value : [value])
     .map(readRpcMessage)
     .filter((message) => message !== undefined);
 }
 
-function parse(text: string): unknown {
+/** The JSON of a message; undefined for what is none. */
+export function parseMessage(text: string): unknown {
   try {
     return parseExactJson(text);
   } catch {
     // The color of a log that the server wrote before.
     return text.includes('\u001b[')
-      ? parse(stripVTControlCharacters(text).replaceAll('\u001b', ''))
+      ? parseMessage(stripVTControlCharacters(text).replaceAll('\u001b', ''))
       : undefined;
   }
 }
@@ -130,13 +131,18 @@ function capabilitiesIn(value: unknown): JsonObject {
   return found;
 }
 
-/** The members that are objects, without nulls in them; `true` in place of one says that it is there. */
+/** The members that are objects, without nulls in them; `true`, or the empty list of PHP, in place of one is one. */
 function objectsIn(value: JsonObject): Record<string, unknown> {
   const members = Object.entries(value).flatMap(([name, member]): [string, unknown][] => {
-    if (member === true) return [[name, {}]];
+    if (member === true || isEmptyList(member)) return [[name, {}]];
     return isObject(member) ? [[name, withoutNulls(member, MAX_DEPTH)]] : [];
   });
   return Object.fromEntries(members);
+}
+
+/** PHP writes an empty object as an empty list. */
+export function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
 }
 
 function withoutNulls(value: JsonObject, depth = 1): JsonObject {

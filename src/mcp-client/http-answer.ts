@@ -1,7 +1,8 @@
 /** What a server answered to a POST: a message for the request is its answer, whatever the HTTP status. */
-import { messagesIn } from './envelope.ts';
+import { isObject, stringAt } from '../json/index.ts';
+import { INTERNAL_ERROR, messagesIn, parseMessage } from './envelope.ts';
 import { nothingThere, SessionExpired, unauthorized } from './http-refusal.ts';
-import type { JsonRpcId, JsonRpcMessage } from './session.ts';
+import type { JsonRpcId, JsonRpcMessage, McpSession } from './session.ts';
 
 /** What was posted, as far as it matters here. Without an id it is a notification or an answer of ours. */
 interface Posted {
@@ -57,6 +58,36 @@ export async function passAnswerOn(response: Response, init: RequestInit | undef
   return isAnswered ? asJson(response, messages) : new Response(text, response);
 }
 
+/** The id of the request that was posted, if it was one. */
+export function requestIdIn(init: RequestInit | undefined): JsonRpcId | undefined {
+  const posted = init?.method === 'POST' ? postedIn(init.body) : undefined;
+  return posted?.method === undefined ? undefined : posted.id;
+}
+
+/**
+ * The answer in an event that is an error without the id of a request: on the stream that answers one request it is about
+ * that one. Undefined for anything else.
+ */
+export function findStrayError(text: string, requestId: JsonRpcId): JsonRpcMessage | undefined {
+  const value = parseMessage(text);
+  // The SDK for Python says "server-error".
+  if (!isObject(value) || value.method !== undefined || typeof value.id === 'number') return undefined;
+  const { id, error } = value;
+  const message = typeof error === 'string' ? error : stringAt(error, 'message');
+  if (message === undefined || id === requestId) return undefined;
+  const given = isObject(error) && Number.isSafeInteger(error.code) ? (error.code as number) : INTERNAL_ERROR;
+  const code = isAboutSession(message) ? SESSION_NOT_FOUND : given;
+  return { jsonrpc: '2.0', id: requestId, error: { code, message } };
+}
+
+/** The error of a request, or that its session is over, which an event of a stream can say too. */
+export function findExpiry(session: McpSession, error: unknown): unknown {
+  if (session.sessionId?.() === undefined) return error;
+  const refused = session.protocolError(error);
+  const isExpired = refused?.code === SESSION_NOT_FOUND && isAboutSession(refused.message);
+  return isExpired ? new SessionExpired(`the server has ended the session: ${refused.message}`) : error;
+}
+
 function postedIn(body: unknown): Posted | undefined {
   if (typeof body !== 'string') return undefined;
   const method = BEGINNING.exec(body.slice(0, ENDS_CHARS))?.[1];
@@ -104,8 +135,10 @@ function asJson(response: Response, messages: readonly JsonRpcMessage[]): Respon
   });
 }
 
+/** The code of the SDKs for a session that they do not know. */
+const SESSION_NOT_FOUND = -32_001;
 /** Codes with which servers say that a session is over. */
-const SESSION_CODES: ReadonlySet<number> = new Set([-32_000, -32_001, -32_600]);
+const SESSION_CODES: ReadonlySet<number> = new Set([-32_000, SESSION_NOT_FOUND, -32_600]);
 /** A longer text is about something else. */
 const MAX_SESSION_TEXT = 300;
 const LOST = '(?:not found|expired|invalid|unknown|terminated|gone|closed|ended|does not exist|no longer)';
@@ -132,7 +165,7 @@ function lostSession(
   const { error } = answer;
   if (error === undefined || !hasSession || !(isGone || SESSION_CODES.has(error.code))) return undefined;
   // A tool may have sessions of its own, and says so under status 200 too: only the code of the SDKs counts there.
-  if (ok && error.code !== -32_001) return undefined;
+  if (ok && error.code !== SESSION_NOT_FOUND) return undefined;
   return isAboutSession(error.message) ? expired(status, error.message) : undefined;
 }
 

@@ -20,6 +20,7 @@ export { normalResult } from './normal-result.ts';
 export { type ConnectServersOptions, connectServers, ServerPool, type ServerTool } from './pool.ts';
 export { endTree, MARKER_VARIABLE, tieToParent } from './process-tree.ts';
 export { RequestsAtOnce } from './requests-at-once.ts';
+export { isMissingSchema } from './server-tools.ts';
 export { type McpSession, type RequestControls, requestToolCall, requestToolPage } from './session.ts';
 export { LIST_KINDS, readToolList, ToolListError, type ToolListLimits } from './tool-list.ts';
 

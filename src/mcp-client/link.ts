@@ -1,5 +1,6 @@
 import { diag } from '@opentelemetry/api';
 import { ObservatoryError } from '../base/index.ts';
+import { toJsonText } from '../json/index.ts';
 import type { ProtocolChoice, RemoteServerConfig, ServerConfig, StdioServerConfig } from './config.ts';
 import { unauthorized } from './http-refusal.ts';
 import { openRemoteTransport, type RemoteTransport } from './remote-transport.ts';
@@ -95,14 +96,44 @@ interface Opening {
   readonly hooks: LinkHooks;
 }
 
+interface Attempt {
+  readonly sdk: Sdk;
+  /** The version of the protocol to ask for in place of the SDK's latest. */
+  readonly version?: string;
+}
+
+const ATTEMPTS: Readonly<Record<ProtocolChoice, readonly Attempt[]>> = {
+  auto: [{ sdk: 'v1' }, { sdk: 'v2' }],
+  v1: [{ sdk: 'v1' }],
+  v2: [{ sdk: 'v2' }],
+};
+
+/** Versions that the older protocol has had, the latest first. */
+const OLDER_VERSIONS = ['2025-06-18', '2025-03-26', '2024-11-05'];
+
+/** The latest version among those that a server says it takes, where it refuses ours instead of naming its own. */
+function namedVersion(refusal: unknown): string | undefined {
+  const { data } = refusal as { readonly data?: unknown };
+  const said = `${readReason(refusal)} ${toJsonText(data) ?? ''}`;
+  return /version/i.test(said) ? OLDER_VERSIONS.find((version) => said.includes(version)) : undefined;
+}
+
+function askForVersion(transport: Transport, protocolVersion: string): void {
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) => {
+    const isAsking = message.method === 'initialize';
+    return send(isAsking ? { ...message, params: { ...message.params, protocolVersion } } : message, options);
+  };
+}
+
 async function openWithSdk(opening: Opening, openCarrier: OpenCarrier): Promise<ServerLink> {
   const { config, signal } = opening;
-  const order: Record<ProtocolChoice, readonly Sdk[]> = { auto: ['v1', 'v2'], v1: ['v1'], v2: ['v2'] };
+  const attempts = [...ATTEMPTS[config.protocol]];
   let refusal: unknown;
   let onlyMissing = false;
-  for (const sdk of order[config.protocol]) {
+  for (let attempt = attempts.shift(); attempt !== undefined; attempt = attempts.shift()) {
     try {
-      return await openOnce(opening, sdk, openCarrier);
+      return await openOnce(opening, attempt, openCarrier);
     } catch (error) {
       const peerMissing = ObservatoryError.isInstance(error) && error.code === 'MISSING_PEER';
       // Report the first failure. A missing package is a failure only after the other client was tried.
@@ -112,6 +143,9 @@ async function openWithSdk(opening: Opening, openCarrier: OpenCarrier): Promise<
       const refusedHandshake =
         error instanceof ProtocolRefusal || (error instanceof HttpRefusal && error.status === 400);
       if (signal.aborted || !(refusedHandshake || peerMissing)) break;
+      const version =
+        refusedHandshake && attempt.version === undefined ? namedVersion(error.cause) : undefined;
+      if (version !== undefined) attempts.unshift({ ...attempt, version });
     }
   }
   throw refusal instanceof ProtocolRefusal ? refusal.cause : refusal;
@@ -119,7 +153,7 @@ async function openWithSdk(opening: Opening, openCarrier: OpenCarrier): Promise<
 
 async function openOnce(
   { config, options, signal, hooks }: Opening,
-  sdk: Sdk,
+  { sdk, version }: Attempt,
   openCarrier: OpenCarrier,
 ): Promise<ServerLink> {
   let link: ServerLink | undefined;
@@ -131,6 +165,7 @@ async function openOnce(
     if (link !== undefined) hooks.onLost(link, cause);
   };
   const carrier = await openCarrier(sdk, lose);
+  if (version !== undefined) askForVersion(carrier.transport, version);
   const watch = watchFirstAnswer(carrier.transport);
   const atOnce = new RequestsAtOnce();
   const guard = options.guard ?? ((_server, _method, _params, answer) => answer());

@@ -4,7 +4,7 @@ import { writeIntegers } from '../json/index.ts';
 import { AnswerBacklog } from './answer-backlog.ts';
 import { answersInTurn } from './answers-in-turn.ts';
 import type { RemoteServerConfig } from './config.ts';
-import { readPostResponse } from './http-answer.ts';
+import { readPostResponse, requestIdIn } from './http-answer.ts';
 import { SessionExpired, withHeaders } from './http-refusal.ts';
 import type { MessageLimits } from './message-meter.ts';
 import { RequestWatch } from './request-watch.ts';
@@ -75,6 +75,7 @@ export async function openRemoteTransport(
       limits: options.limits,
       onExceeded: options.onLost,
       room: () => backlog.room(init?.signal),
+      requestId: requestIdIn(init),
     });
     const answer = await readPostResponse(bounded, init);
     // By the specification the session is over, and a new one has to be initialized.

@@ -2,8 +2,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sliced } from '../base/index.ts';
 import { mayNeedRepair, messagesIn } from './envelope.ts';
+import { findStrayError } from './http-answer.ts';
 import { type MessageLimits, MessageMeter } from './message-meter.ts';
 import { RetryField } from './retry-field.ts';
+import type { JsonRpcId, JsonRpcMessage } from './session.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -19,6 +21,8 @@ export interface BodyBounds {
   readonly onExceeded: (error: Error) => void;
   /** Awaited before more of a body is read. @defaultValue no wait */
   readonly room?: (() => Promise<void>) | undefined;
+  /** The request that the body answers. @defaultValue none */
+  readonly requestId?: JsonRpcId | undefined;
 }
 
 /**
@@ -33,7 +37,7 @@ export function boundMessages(response: Response, method: string | undefined, bo
   const mayBeStream = response.ok && (method === 'GET' || type.includes('text/event-stream'));
   const meter = new MessageMeter(bounds.limits, isStream);
   const measure = mayBeStream ? eventMeasure(meter, isStream) : bodyMeasure(meter);
-  const events = isStream ? new EventRepair() : undefined;
+  const events = isStream ? new EventRepair(bounds.requestId) : undefined;
   return withBody(
     response,
     function* (chunk) {
@@ -101,8 +105,13 @@ function eventMeasure(meter: MessageMeter, isEach: boolean): Measure {
 
 /** Brings the messages in an event stream with LF line ends into the form that the SDKs read, event by event. */
 class EventRepair {
+  readonly #requestId: JsonRpcId | undefined;
   #held: Uint8Array[] = [];
   #last = LF;
+
+  constructor(requestId: JsonRpcId | undefined) {
+    this.#requestId = requestId;
+  }
 
   /** The events that `piece` completes. */
   repaired(piece: Uint8Array): Uint8Array {
@@ -124,9 +133,17 @@ class EventRepair {
   rest(): Uint8Array | undefined {
     const text = Buffer.concat(this.#held).toString('utf8');
     const data = toData(text.split('\n'));
-    if (messagesIn(data).length === 0) return undefined;
+    if (this.#messagesIn(data).length === 0) return undefined;
     this.#held.push(Buffer.from('\n\n'));
     return this.#take();
+  }
+
+  #messagesIn(data: string): readonly JsonRpcMessage[] {
+    const messages = messagesIn(data);
+    const mayBeStray = messages.length === 0 || typeof messages[0]?.id === 'string';
+    const stray =
+      mayBeStray && this.#requestId !== undefined ? findStrayError(data, this.#requestId) : undefined;
+    return stray === undefined ? messages : [stray];
   }
 
   #take(): Uint8Array {
@@ -135,7 +152,7 @@ class EventRepair {
     const text = Buffer.from(event.buffer, event.byteOffset, event.length).toString('utf8');
     const lines = text.split('\n').filter((line) => line !== '');
     const data = toData(lines);
-    const messages = mayNeedRepair(data) ? messagesIn(data) : [];
+    const messages = mayNeedRepair(data) ? this.#messagesIn(data) : [];
     if (messages.length === 0) return event;
     const fields = lines.filter((line) => !line.startsWith('data:'));
     const events = messages.map((message) =>

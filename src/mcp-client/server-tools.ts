@@ -1,6 +1,7 @@
 /** The tools of one server as it last listed them, and their refresh. */
 import { diag } from '@opentelemetry/api';
 import { isObject } from '../json/index.ts';
+import { isEmptyList } from './envelope.ts';
 import type { CallableTool, RejectedTool } from './types.ts';
 
 /** Reads tools one by one, so that one bad definition costs only that tool; the SDKs refuse the whole list. */
@@ -47,12 +48,17 @@ export class ServerTools {
   }
 }
 
+/** Whether a tool says nothing of its arguments; PHP writes an empty object as an empty list. */
+export function isMissingSchema(inputSchema: unknown): boolean {
+  return inputSchema === undefined || inputSchema === null || isEmptyList(inputSchema);
+}
+
 function readTool(raw: unknown): CallableTool | RejectedTool {
   if (!isObject(raw)) return { name: '', reason: 'the entry is not an object' };
   const { name, inputSchema, outputSchema } = raw;
   if (typeof name !== 'string' || name === '') return { name: '', reason: 'the entry has no name' };
   // In practice a missing schema means no arguments; a tool with a schema of another type cannot be called.
-  if (inputSchema !== undefined && inputSchema !== null && !isObject(inputSchema)) {
+  if (!isMissingSchema(inputSchema) && !isObject(inputSchema)) {
     return {
       name,
       reason: `"inputSchema" is not an object but ${JSON.stringify(inputSchema)?.slice(0, 40)}`,

@@ -68,6 +68,7 @@ export async function openV1(transport: Transport, options: SessionOptions): Pro
     serverInfo: client.getServerVersion() as JsonObject | undefined,
     capabilities: (client.getServerCapabilities() ?? {}) as JsonObject,
     instructions: client.getInstructions(),
+    sessionId: () => transport.sessionId,
     listTools: (cursor, { signal }) => requestToolPage(client, cursor, signal),
     callTool: (tool, args, meta, controls) => {
       const params = {

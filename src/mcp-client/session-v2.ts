@@ -59,6 +59,7 @@ export async function openV2(transport: Transport, options: SessionOptions): Pro
     serverInfo: client.getServerVersion() as JsonObject | undefined,
     capabilities: (client.getServerCapabilities() ?? {}) as JsonObject,
     instructions: client.getInstructions(),
+    sessionId: () => transport.sessionId,
     listTools: (cursor, { signal }) => requestToolPage(client, cursor, signal),
     callTool: async (tool, args, meta, controls) =>
       (await client.callTool(

@@ -23,6 +23,8 @@ export interface TransportSendOptions {
  * and calls them first.
  */
 export interface Transport {
+  /** Of streamable HTTP, when the server has given one. */
+  readonly sessionId?: string | undefined;
   start(): Promise<void>;
   send(message: JsonRpcMessage, options?: TransportSendOptions): Promise<void>;
   close(): Promise<void>;
@@ -47,6 +49,8 @@ export interface McpSession {
   readonly serverInfo: JsonObject | undefined;
   readonly capabilities: JsonObject;
   readonly instructions: string | undefined;
+  /** The id that the server has given to a session over HTTP. */
+  readonly sessionId?: (() => string | undefined) | undefined;
   /** One page of `tools/list`. */
   listTools(cursor: string | undefined, controls: RequestControls): Promise<JsonObject>;
   callTool(

@@ -80,27 +80,40 @@ export async function readToolList(
   const deadline = new Deadline(toLimit('toolListTimeoutMs'), signals);
   const tools: unknown[] = [];
   const cursors = new Set<string>();
+  const texts = new Set<string>();
   const turn = sliced();
   let bytes = 0;
   let cursor: string | undefined;
   try {
     for (let page = 0; page < toLimit('maxToolPages'); page += 1) {
       const from = cursor;
-      const result = await withOwnSignal(deadline.signal, (own) => readPage(from, own));
+      const result = await withOwnSignal(deadline.signal, (own) => readPage(from, own)).catch((error) => {
+        // Many servers that say '' have no page behind it.
+        if (from !== '' || deadline.signal.aborted) throw error;
+        return { tools: [] };
+      });
       if (!isObject(result) || !Array.isArray(result.tools)) {
         throw refused(server, 'answered tools/list without a list of tools; update or repair the server');
       }
       if (tools.length + result.tools.length > toLimit('maxTools')) throw exceeded('maxTools');
+      const listed: unknown[] = [];
+      let isRepeated = page > 0 && result.tools.length > 0;
       for (const tool of result.tools as unknown[]) {
-        bytes += measureSize(tool);
+        const text = toJsonText(tool);
+        bytes += measureText(text);
         await turn();
         if (bytes > toLimit('maxToolListBytes')) throw exceeded('maxToolListBytes');
-        tools.push(tool);
+        listed.push(tool);
+        isRepeated &&= text !== undefined && texts.has(text);
+        if (text !== undefined) texts.add(text);
       }
+      // Some servers give their only page again and again.
+      if (isRepeated) return tools;
+      tools.push(...listed);
       const { nextCursor } = result;
-      // Some servers say '' where the protocol wants no cursor at all.
-      if (typeof nextCursor !== 'string' || nextCursor === '') return tools;
+      if (typeof nextCursor !== 'string') return tools;
       if (cursors.has(nextCursor)) {
+        if (nextCursor === '') return tools;
         throw refused(server, 'gave the same cursor twice, so its tool list does not end; repair the server');
       }
       bytes += nextCursor.length;
@@ -115,9 +128,8 @@ export async function readToolList(
   }
 }
 
-/** Bytes of a value as JSON. What has no JSON text (a cycle, too deep a nesting) exceeds every bound. */
-function measureSize(value: unknown): number {
-  const text = toJsonText(value);
+/** Bytes of JSON. What has no text (a cycle, too deep a nesting) exceeds every bound. */
+function measureText(text: string | undefined): number {
   return text === undefined ? Number.POSITIVE_INFINITY : Buffer.byteLength(text);
 }
 

@@ -165,6 +165,11 @@ export class ToolCatalog {
     return this.#servers.has(server);
   }
 
+  /** The names that a server lists. */
+  names(server: string): readonly string[] {
+    return [...(this.#servers.get(server)?.keys() ?? [])];
+  }
+
   servers(): readonly string[] {
     return [...this.#servers.keys()];
   }

@@ -5,7 +5,7 @@
 import { diag } from '@opentelemetry/api';
 import type { ToolCatalog } from './catalog.ts';
 import type { Policy } from './policy.ts';
-import type { CompiledRule } from './rule.ts';
+import { type CompiledRule, isPattern, namesTool } from './rule.ts';
 
 export interface GateFinding {
   /** `dead_rule`: a rule that can never apply. `duplicate_tool`: a name that is listed twice. */
@@ -69,7 +69,9 @@ export function listFindings(
   for (const rule of policy.rules) {
     const { id: ruleId, server } = rule.document;
     for (const tool of rule.tools) {
-      named.set(JSON.stringify([server, tool]), { server, tool });
+      for (const name of isPattern(tool) ? catalog.names(server) : [tool])
+        if (name === tool || namesTool(rule, name))
+          named.set(JSON.stringify([server, name]), { server, tool: name });
       const why = whyDead(policy, rule, tool, catalog, isComplete);
       if (why === undefined) continue;
       findings.push({ kind: 'dead_rule', server, tool, ruleId, message: `Rule '${ruleId}' is dead: ${why}` });
@@ -92,6 +94,12 @@ function whyDead(
 ): string | undefined {
   const { server, effect } = rule.document;
   if (!catalog.hasServer(server)) return isComplete ? `there is no server '${server}'` : undefined;
+  if (isPattern(tool)) {
+    const names = catalog.names(server).filter((name) => namesTool(rule, name));
+    if (names.length === 0) return `server '${server}' has no tool '${tool}'`;
+    const isIdle = names.every((name) => policy.isIdle(rule, server, name));
+    return isIdle ? `no tool '${tool}' of '${server}' takes the arguments it names` : undefined;
+  }
   if (catalog.listed(server, tool) === undefined) return `server '${server}' has no tool '${tool}'`;
   if (!policy.knownDead(server, tool).has(rule)) return undefined;
   const effects = effect === 'allow' ? 'it allows nothing' : 'the tool is denied';

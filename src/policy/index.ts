@@ -97,6 +97,7 @@ export { PinStore } from './pins.ts';
 export { type CallToolPlan, type FinalAnswerPlan, type Plan, parsePlan } from './plan.ts';
 export { Policy } from './policy.ts';
 export { type PolicyDocument, policyPath, readPolicy, readPolicyFile } from './policy-file.ts';
+export { readRealPath } from './real-path.ts';
 export { type Gate, gateOf, REASONS, type ReasonCode, scanText } from './reasons/index.ts';
 export {
   type RepeatedDecision,

@@ -5,9 +5,13 @@ import type { RuleDocument } from './policy-file.ts';
 
 type Found = Pick<LintFinding, 'code' | 'message'>;
 
-/** @param taken the schema that the tool has for the argument, if it is known. */
+/**
+ * @param tool the tool, or a name with a `*`.
+ * @param taken the schema that the tool has for the argument, if it is known.
+ */
 export function lintArgument(
   { id, effect }: RuleDocument,
+  tool: string,
   argument: string,
   schema: unknown,
   taken: unknown,
@@ -18,6 +22,7 @@ export function lintArgument(
     ...readPatterns(schema).flatMap((pattern) => [
       ...unanchored(where, pattern),
       ...pathAsText(effect, where, pattern),
+      ...(effect === 'allow' && isOfActions(tool, argument) ? anyText(where, pattern) : []),
     ]),
   ];
 }
@@ -62,6 +67,23 @@ function unanchored(where: string, pattern: string): readonly Found[] {
       ? 'says nothing about the start'
       : 'matches anywhere';
   return [{ code: 'unanchored_pattern', message: `${where}: '${pattern}' ${how}; write ^...$` }];
+}
+
+/** Names of what is run or opened, as parts of names of arguments and tools. */
+const ACTIONS = /(?:^|[^a-z])(?:cmd|command|script|shell|exec|args|argv|path|file|dir|folder)s?(?![a-z])/i;
+
+function isOfActions(tool: string, argument: string): boolean {
+  const words = argument.replace(/([a-z])([A-Z])/g, '$1_$2');
+  return ACTIONS.test(words) || /(?:^|_)(?:run|exec|execute|shell|bash)(?:_|$)/i.test(tool);
+}
+
+/** A `.` that is repeated, so that it takes `; rm -rf ~` and `/../` as well. */
+function anyText(where: string, pattern: string): readonly Found[] {
+  const plain = pattern.replace(/\\./g, 'x');
+  const [found] = /\.(?:[*+]|\{\d+,\d*\})/.exec(plain) ?? [];
+  if (found === undefined) return [];
+  const message = `${where}: '${pattern}' takes anything at '${found}', such as '; rm -rf ~' or '/../'`;
+  return [{ code: 'any_text', message }];
 }
 
 /** A path that a pattern wants or denies from its start on: `^/data/`, `^[A-Z]:`, `^file:`. */

@@ -1,13 +1,14 @@
 /** What is wrong with a policy, or wider than it looks: everything at once, where loading it stops at the first error. */
 import { canonicalJson, isObject, type JsonObject, readObject, StepBudget } from '../json/index.ts';
-import { ToolCatalog } from './catalog.ts';
+import { type CatalogTool, ToolCatalog } from './catalog.ts';
 import { listFindings } from './findings.ts';
 import { lintArgument } from './lint-arguments.ts';
 import type { LintCode, LintFinding } from './lint-finding.ts';
 import { lintServers } from './lint-servers.ts';
 import { Policy } from './policy.ts';
 import { type LoadedPolicy, type RuleDocument, readPolicy } from './policy-file.ts';
-import { applies, type CompiledRule, compileRule, rateStrength } from './rule.ts';
+import { applies, type CompiledRule, compileRule, isPattern, namesTool, rateStrength } from './rule.ts';
+import { claims } from './rule-index.ts';
 import type { ToolsByServer } from './tool-definition.ts';
 
 /**
@@ -35,15 +36,17 @@ class Lint {
   readonly #loaded: LoadedPolicy;
   readonly #catalog: ToolCatalog | undefined;
   readonly #findings: LintFinding[] = [];
+  readonly #rules: readonly CompiledRule[];
 
   constructor(loaded: LoadedPolicy, tools: ToolsByServer | undefined) {
     this.#loaded = loaded;
+    this.#rules = loaded.document.rules.flatMap((rule) => this.#compiled(rule) ?? []);
     if (tools === undefined) return;
     this.#catalog = new ToolCatalog({
       strictFormats: () => loaded.document.strict_formats === true,
       competes: (server, tool) =>
         loaded.document.duplicate_names !== 'allow' &&
-        loaded.document.rules.some((rule) => rule.server === server && [rule.tool].flat().includes(tool)),
+        this.#rules.some((rule) => rule.document.server === server && namesTool(rule, tool)),
     });
     for (const [server, listing] of Object.entries(tools)) this.#catalog.setServer(server, listing.tools);
   }
@@ -52,9 +55,8 @@ class Lint {
     const { document } = this.#loaded;
     if (document.mode === 'shadow')
       this.#warn('shadow', [], 'The policy enforces nothing: its mode is shadow');
-    const rules = document.rules.flatMap((rule) => this.#compiled(rule) ?? []);
-    for (const [place, group] of groups(rules)) this.#checkGroup(place, group);
-    for (const rule of rules) this.#checkRule(rule);
+    for (const { server, tool, rules } of groups(this.#rules)) this.#checkGroup(server, tool, rules);
+    for (const rule of this.#rules) this.#checkRule(rule);
     const listed = this.#catalog && new Set(this.#catalog.servers());
     this.#findings.push(...lintServers(this.#loaded, listed));
     // Equal ids, outputs and the rules' own tests.
@@ -89,11 +91,17 @@ class Lint {
   }
 
   /** The rules about one tool, against each other. */
-  #checkGroup(place: string, group: readonly CompiledRule[]): void {
+  #checkGroup(server: string, name: string, group: readonly CompiledRule[]): void {
+    const place = `${server}/${name}`;
     const open = group.filter((rule) => rule.isOpen);
     const seen = new Map<string, string>();
     for (const rule of group) {
       const { id, effect } = rule.document;
+      // Of a rule with a `*` this is one tool of many.
+      if (!rule.tools.includes(name)) {
+        seen.set(toConditions(rule.document), id);
+        continue;
+      }
       const stronger = open.find((other) => rateStrength(other) > rateStrength(rule));
       if (stronger !== undefined) {
         const by = stronger.document.id;
@@ -129,27 +137,29 @@ class Lint {
     this.#warn('contradiction', [id, by], message);
   }
 
-  #checkRule({ document, tools }: CompiledRule): void {
-    const { id, server, effect, args = {}, required = [] } = document;
-    for (const name of [server, ...tools]) {
-      if (name.includes('*'))
-        this.#error('wildcard', [id], `Rule '${id}': '${name}' is an exact name, '*' is no wildcard`);
-    }
+  #checkRule(rule: CompiledRule): void {
+    const { document, tools } = rule;
+    const { id, server, effect, args = {}, required = [], annotations } = document;
+    if (server.includes('*'))
+      this.#error('wildcard', [id], `Rule '${id}': '${server}' is an exact name, '*' is no wildcard`);
+    const all = tools.find((tool) => isPattern(tool) && effect === 'allow');
+    if (all !== undefined && annotations === undefined)
+      this.#warn('wildcard', [id], `Rule '${id}': '${all}' allows tools that ${server} may list later, too`);
+    if (effect === 'allow' && annotations !== undefined)
+      this.#warn('claim', [id], `Rule '${id}' takes the word of ${server} for what its tools do; pin them`);
     for (const [argument, schema] of Object.entries(args)) {
       const where = `Rule '${id}', argument '${argument}'`;
       if (effect === 'allow' && takesAnything(schema))
         this.#warn('any_value', [id], `${where}: takes any value`);
       for (const tool of tools) {
-        const found = lintArgument(document, argument, schema, this.#takenBy(server, tool, argument));
+        const found = lintArgument(document, tool, argument, schema, this.#takenBy(server, tool, argument));
         for (const { code, message } of found) this.#warn(code, [id], message);
         if (found.length > 0) break;
       }
     }
     if (effect === 'deny') return;
-    for (const name of tools) {
-      const tool = this.#catalog?.find(server, name);
-      if (tool === undefined) continue;
-      const { barred, definition, checks } = tool;
+    for (const tool of this.#namedBy(rule)) {
+      const { name, barred, definition, checks } = tool;
       if (barred !== undefined) {
         const message = `Rule '${id}': ${server}/${name} is barred (${barred.reasonCode}): ${barred.message}`;
         this.#warn('barred', [id], message);
@@ -181,6 +191,15 @@ class Lint {
     }
   }
 
+  /** The tools that a rule is about, as far as they are known. */
+  #namedBy(rule: CompiledRule): readonly CatalogTool[] {
+    const { server, annotations } = rule.document;
+    const names = this.#catalog?.names(server).filter((name) => namesTool(rule, name)) ?? [];
+    return names
+      .flatMap((name) => this.#catalog?.find(server, name) ?? [])
+      .filter(({ definition }) => claims(annotations, definition.annotations));
+  }
+
   /** The schema that a tool has for an argument, as far as it is known. */
   #takenBy(server: string, tool: string, argument: string): unknown {
     const { properties } = readObject(this.#catalog?.find(server, tool)?.definition.inputSchema);
@@ -196,18 +215,32 @@ class Lint {
   }
 }
 
-/** The rules by server and tool. */
-function groups(rules: readonly CompiledRule[]): ReadonlyMap<string, readonly CompiledRule[]> {
-  const byPlace = new Map<string, CompiledRule[]>();
-  for (const rule of rules) {
-    for (const tool of rule.tools) {
-      const place = `${rule.document.server}/${tool}`;
-      const group = byPlace.get(place) ?? [];
-      byPlace.set(place, group);
-      group.push(rule);
+interface Group {
+  readonly server: string;
+  readonly tool: string;
+  readonly rules: CompiledRule[];
+}
+
+/** The rules by server and tool, or by what has a `*`. */
+function groups(rules: readonly CompiledRule[]): readonly Group[] {
+  const byPlace = new Map<string, Group>();
+  const patterns = rules.filter((rule) => rule.patterns.length > 0);
+  for (const { document, tools } of rules)
+    for (const tool of tools) {
+      const { server } = document;
+      byPlace.set(JSON.stringify([server, tool]), { server, tool, rules: [] });
     }
+  for (const rule of rules) {
+    const { server } = rule.document;
+    for (const tool of rule.tools) byPlace.get(JSON.stringify([server, tool]))?.rules.push(rule);
   }
-  return byPlace;
+  for (const { server, tool, rules: group } of byPlace.values()) {
+    const more = patterns.filter(
+      (rule) => rule.document.server === server && !rule.tools.includes(tool) && namesTool(rule, tool),
+    );
+    group.unshift(...more);
+  }
+  return [...byPlace.values()];
 }
 
 /** Equal for rules that apply to the same calls with the same effect. */
@@ -217,10 +250,12 @@ function toConditions({
   required = [],
   provenance = [],
   sources = [],
+  annotations = {},
+  only_args,
   once,
 }: RuleDocument): string {
   const [wanted, given] = [required, provenance].map((names) => [...names].sort());
-  return canonicalJson({ effect, args, wanted, given, sources, once: once ?? null });
+  return canonicalJson({ effect, args, wanted, given, sources, annotations, only_args, once });
 }
 
 /** Most combinations of the values that a rule lists. */

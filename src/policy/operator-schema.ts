@@ -1,17 +1,22 @@
 import { type CompiledSchema, compileSchema, type SchemaReading, SchemaRefusedError } from '../json/index.ts';
+import { readRealPath } from './real-path.ts';
 
 /**
- * Compiles a schema an operator wrote. Unknown keywords such as `maxLenght` are refused, and there are three more for
+ * Compiles a schema an operator wrote. Unknown keywords such as `maxLenght` are refused, and there are four more for
  * addresses and paths. `emailDomainIn: ["example.com"]` takes one address of exactly these domains; `urlHostIn` a http(s) URL of
- * exactly these hosts; `pathWithin` an absolute path of one of these folders, or below it. All take only strings; a hand-written regular expression such as `[^example.com$]` gets this
- * wrong.
+ * exactly these hosts; `pathWithin` an absolute path of one of these folders, or below it, as it is written;
+ * `localPathWithin` the same of this machine, with links and `..` followed. All take only strings; a hand-written regular
+ * expression such as `[^example.com$]` gets this wrong.
  *
  * @param reading `narrow` where what fits is let through, `wide` where what fits is stopped: either way a value that
  * cannot be judged by a limit, since it is of another type or readers differ about it, is not let through.
  * @throws SchemaRefusedError
  */
 export function compileOperatorSchema(schema: object | boolean, reading?: SchemaReading): CompiledSchema {
-  return compileSchema(schema, { strictWith: { emailDomainIn, urlHostIn, pathWithin }, reading });
+  return compileSchema(schema, {
+    strictWith: { emailDomainIn, urlHostIn, pathWithin, localPathWithin },
+    reading,
+  });
 }
 
 /**
@@ -93,25 +98,49 @@ function hostOfLooseUrl(value: unknown): string | undefined {
   return new URL(value).hostname === host ? host : undefined;
 }
 
-/** A path that has one reading: absolute, without `.`, `..`, empty parts and controls. Links are for who gives the path. */
+/** An absolute path without empty parts and controls. */
 const PLAIN_PATH = /^(?:\/[^/\p{C}]{1,255}){1,128}$/u;
 
+/** Links are for who gives the path: one with `..` has no reading here. */
 function pathWithin(given: unknown): (value: unknown) => boolean | undefined {
-  const folders = readTexts(given, 'pathWithin').map((folder) => folder.replace(/(?<=.)\/$/, ''));
-  for (const folder of folders) {
-    if (folder !== '/' && !isPlainPath(folder))
-      throw new SchemaRefusedError(
-        `'pathWithin' takes absolute folders without '.' and '..', not ${JSON.stringify(folder.slice(0, 80))}`,
-      );
-  }
+  const folders = readFolders(given, 'pathWithin');
   return (value) => {
-    if (typeof value !== 'string' || !isPlainPath(value)) return undefined;
-    return folders.some((folder) => folder === '/' || value === folder || value.startsWith(`${folder}/`));
+    const path = readPlainPath(value);
+    if (path === undefined || path.split('/').includes('..')) return undefined;
+    return folders.some((folder) => isWithin(path, folder));
   };
 }
 
-function isPlainPath(path: string): boolean {
-  return PLAIN_PATH.test(path) && !path.split('/').some((part) => part === '.' || part === '..');
+function localPathWithin(given: unknown): (value: unknown) => boolean | undefined {
+  const folders = readFolders(given, 'localPathWithin');
+  return (value) => {
+    const path = readPlainPath(value) === undefined ? undefined : readRealPath('/', value as string);
+    if (path === undefined) return undefined;
+    return folders.some((folder) => isWithin(path, readRealPath('/', folder) ?? folder));
+  };
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return folder === '/' || path === folder || path.startsWith(`${folder}/`);
+}
+
+function readFolders(given: unknown, keyword: string): readonly string[] {
+  return readTexts(given, keyword).map((folder) => {
+    const path = readPlainPath(folder);
+    if (path !== undefined && !/\/\.\.?(?:\/|$)/.test(folder)) return path;
+    const shown = JSON.stringify(folder.slice(0, 80));
+    throw new SchemaRefusedError(`'${keyword}' takes absolute folders without '.' and '..', not ${shown}`);
+  });
+}
+
+const MAX_PATH_CHARS = 32_768;
+
+/** The path without `.`, doubled slashes and one at its end. What begins with two is up to the system. */
+function readPlainPath(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > MAX_PATH_CHARS || value.startsWith('//')) return undefined;
+  const parts = value.split('/').filter((part) => part !== '' && part !== '.');
+  const path = `/${parts.join('/')}`;
+  return value.startsWith('/') && (path === '/' || PLAIN_PATH.test(path)) ? path : undefined;
 }
 
 function readTexts(given: unknown, keyword: string): readonly string[] {

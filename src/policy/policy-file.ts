@@ -80,9 +80,14 @@ export interface RuleDocument {
   readonly effect: 'allow' | 'deny' | 'require_approval';
   readonly risk_tier?: string | undefined;
   readonly server: string;
+  /** `*` in a name stands for any characters. */
   readonly tool: string | readonly string[];
+  /** What the tools' servers have to say of them, by the hints of MCP. It is their word. */
+  readonly annotations?: Readonly<Record<string, boolean>> | undefined;
   readonly args?: Readonly<Record<string, object | boolean>> | undefined;
   readonly required?: readonly string[] | undefined;
+  /** The call has no other arguments than those in `args`. */
+  readonly only_args?: true | undefined;
   /** Short for sources from the prompt, else ask. */
   readonly provenance?: readonly string[] | undefined;
   readonly sources?: readonly SourceDocument[] | undefined;

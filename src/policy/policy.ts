@@ -7,17 +7,8 @@ import { type DecisionKind, type Refusal, refusal } from './decision.ts';
 import { LedgerWords } from './ledger-words.ts';
 import { compileRuleSchema, invalidPolicy, type LoadedPolicy, type PolicyDocument } from './policy-file.ts';
 import { RequestRules } from './requests.ts';
-import {
-  type CompiledRule,
-  compileRule,
-  grants,
-  listIds,
-  namesUndeclared,
-  type RuleTrace,
-  rateStrength,
-  ToolRules,
-  toTrace,
-} from './rule.ts';
+import { type CompiledRule, compileRule, grants, listIds, type RuleTrace, toTrace } from './rule.ts';
+import { ALL_FIT, NO_RULES, RuleIndex, type ToolRules, type Unfit } from './rule-index.ts';
 import {
   type ArgumentSource,
   describeSource,
@@ -50,11 +41,9 @@ export class Policy {
   readonly source: JsonObject;
   /** SHA-256 of the policy, hex. */
   readonly hash: string;
-  /** Rules by server and tool, so that other tools' rules do not slow a decision. */
-  readonly #rules = new Map<string, Map<string, ToolRules>>();
+  readonly #rules: RuleIndex;
   readonly #all: readonly CompiledRule[];
   readonly #tiers = new Map<string, string>();
-  #deadVersion = 0;
   readonly #untrusted: readonly FieldPattern[];
   readonly #requests = new Requests();
   /** Whether the sources of arguments are traced through a run. */
@@ -90,8 +79,7 @@ export class Policy {
     }
     this.ledger = LedgerWords.compile(loaded.document, this.#all);
     this.requests = new RequestRules(loaded.document.servers);
-    for (const rule of this.#all) this.#index(rule);
-    for (const rule of this.#all) this.#refuseUnreachable(rule);
+    this.#rules = new RuleIndex(this.#all);
     for (const rule of this.#all) this.#runTests(rule);
   }
 
@@ -161,12 +149,13 @@ export class Policy {
     trace: () => Traced,
     listed: CatalogTool | undefined,
   ): RuleVerdict {
-    const rules = this.#rules.get(server)?.get(tool);
-    const dead = listed === undefined ? NO_RULES : this.deadRules(listed);
+    const rules = this.#rules.of(server, tool);
+    const { dead, apart } = this.#unfitFor(rules, listed);
     for (const rule of dead) if (rule.document.effect !== 'allow') return denyAsDead(rule);
     const budget = new StepBudget();
     const matching = rules?.applying(args, budget) ?? [];
-    const applying = dead.size === 0 ? matching : matching.filter((rule) => !dead.has(rule));
+    const isAllFit = dead.size + apart.size === 0;
+    const applying = isAllFit ? matching : matching.filter((rule) => !dead.has(rule) && !apart.has(rule));
     const denying = listIds(applying, 'deny');
     if (denying.length > 0) {
       const message = `Rule ${denying[0]} denies it`;
@@ -207,9 +196,17 @@ export class Policy {
     known: Knowledge = {},
     listed?: CatalogTool,
   ): readonly RuleTrace[] {
-    const rules = this.#rules.get(server)?.get(tool)?.all ?? [];
+    const rules = this.#rules.of(server, tool);
     const trace = this.#tracer(args, known, listed);
-    return rules.map((rule) => toTrace(rule, args, this.#unmetBy(rule, trace)?.why));
+    const { apart } = this.#unfitFor(rules, listed);
+    return (rules?.all ?? []).map((rule) =>
+      toTrace(rule, args, this.#unmetBy(rule, trace)?.why, apart.has(rule)),
+    );
+  }
+
+  #unfitFor(rules: ToolRules | undefined, listed: CatalogTool | undefined): Unfit {
+    if (listed !== undefined) return this.#rules.unfitFor(listed);
+    return rules?.unlisted ?? ALL_FIT;
   }
 
   /** Whether a person decides the calls of a server that no rule decides. */
@@ -220,7 +217,7 @@ export class Policy {
 
   /** Whether any rule names the tool. */
   names(server: string, tool: string): boolean {
-    return this.#rules.get(server)?.has(tool) === true;
+    return this.#rules.of(server, tool) !== undefined;
   }
 
   /** The risk tier the first of these rules carries. */
@@ -234,11 +231,11 @@ export class Policy {
 
   /** True when some rule could let a call of this tool through; other tools are not shown to the model. */
   mayAllow(server: string, tool: string, listed?: CatalogTool): boolean {
-    const rules = this.#rules.get(server)?.get(tool);
+    const rules = this.#rules.of(server, tool);
     if (rules === undefined || rules.cover?.document.effect === 'deny') return false;
-    const dead = listed === undefined ? NO_RULES : this.deadRules(listed);
+    const { dead, apart } = listed === undefined ? ALL_FIT : this.#rules.unfitFor(listed);
     for (const rule of dead) if (rule.document.effect !== 'allow') return false;
-    return rules.all.some((rule) => rule.document.effect !== 'deny' && !dead.has(rule));
+    return rules.all.some((rule) => rule.document.effect !== 'deny' && !dead.has(rule) && !apart.has(rule));
   }
 
   /** Every rule, in the order of the policy. */
@@ -246,50 +243,25 @@ export class Policy {
     return this.#all;
   }
 
-  /** Rules about a tool that name an argument it does not take, worked out once for each definition. */
-  deadRules({ server, name, hash, checks }: CatalogTool): ReadonlySet<CompiledRule> {
-    const rules = this.#rules.get(server)?.get(name);
-    if (rules === undefined || checks === undefined) return NO_RULES;
-    if (rules.dead.hash !== hash) {
-      const budget = new StepBudget();
-      const dead = rules.all.filter(({ document }) => namesUndeclared(document, checks, budget));
-      if (dead.length > 0 || rules.dead.rules.size > 0) this.#deadVersion += 1;
-      rules.dead = { hash, rules: dead.length === 0 ? NO_RULES : new Set(dead) };
-    }
-    return rules.dead.rules;
+  /** Rules about a tool that name an argument it does not take. */
+  deadRules(listed: CatalogTool): ReadonlySet<CompiledRule> {
+    return this.#rules.unfitFor(listed).dead;
   }
 
   /** What {@link deadRules} said last. */
   knownDead(server: string, tool: string): ReadonlySet<CompiledRule> {
-    return this.#rules.get(server)?.get(tool)?.dead.rules ?? NO_RULES;
+    return this.#rules.of(server, tool)?.fit.unfit.dead ?? NO_RULES;
+  }
+
+  /** Whether a rule was last found to say nothing of a tool, for the arguments that it names. */
+  isIdle(rule: CompiledRule, server: string, tool: string): boolean {
+    const { dead, apart } = this.#rules.of(server, tool)?.fit.unfit ?? ALL_FIT;
+    return dead.has(rule) || (apart.has(rule) && rule.document.annotations === undefined);
   }
 
   /** Goes up whenever a rule is found dead or alive again. */
   get deadVersion(): number {
-    return this.#deadVersion;
-  }
-
-  #index(rule: CompiledRule): void {
-    const { server } = rule.document;
-    const byTool = this.#rules.get(server) ?? new Map<string, ToolRules>();
-    this.#rules.set(server, byTool);
-    for (const tool of rule.tools) {
-      const rules = byTool.get(tool) ?? new ToolRules();
-      byTool.set(tool, rules);
-      rules.add(rule);
-    }
-  }
-
-  #refuseUnreachable(rule: CompiledRule): void {
-    for (const tool of rule.tools) {
-      const cover = this.#rules.get(rule.document.server)?.get(tool)?.cover;
-      if (cover !== undefined && rateStrength(cover) > rateStrength(rule)) {
-        const { id } = rule.document;
-        throw invalidPolicy(
-          `Rule '${id}' can never decide about '${tool}': rule '${cover.document.id}' comes first`,
-        );
-      }
-    }
+    return this.#rules.deadVersion;
   }
 
   #runTests({ document, tools }: CompiledRule): void {
@@ -313,8 +285,6 @@ const TRUSTED: ReadonlySet<string> = new Set(['prompt', 'operator', 'approved', 
 
 /** Most sources that the message of a held call tells. */
 const MAX_TOLD = 4;
-
-const NO_RULES: ReadonlySet<CompiledRule> = new Set();
 
 /** A restriction that names an argument the tool does not take restricts something else than meant: it bars the tool. */
 function denyAsDead({ document: { id } }: CompiledRule): RuleVerdict {

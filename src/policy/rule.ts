@@ -9,6 +9,8 @@ import { compileSources, type FieldPattern, type SourceRule } from './sources/in
 export interface CompiledRule {
   readonly document: RuleDocument;
   readonly tools: readonly string[];
+  /** Which of {@link tools} have a `*`, as the texts between them. */
+  readonly patterns: readonly (readonly string[])[];
   /** Arguments that have to be given. */
   readonly required: readonly string[];
   /**
@@ -31,13 +33,26 @@ type Checks = readonly (readonly [argument: string, schema: CompiledSchema])[];
 /** @throws ObservatoryError `POLICY_INVALID` */
 export function compileRule(document: RuleDocument, untrusted: readonly FieldPattern[] = []): CompiledRule {
   const tools = typeof document.tool === 'string' ? [document.tool] : document.tool;
-  const { args, effect, id, required: wanted, provenance = [], sources = [] } = document;
+  const {
+    args,
+    effect,
+    id,
+    required: wanted,
+    provenance = [],
+    sources = [],
+    only_args,
+    annotations,
+  } = document;
   const named = Object.keys(args ?? {});
-  if (effect !== 'allow' && (wanted !== undefined || provenance.length > 0 || sources.length > 0)) {
-    throw invalidPolicy(`Rule '${id}': 'required', 'provenance' and 'sources' belong to allow rules`);
+  const isNarrowed = wanted !== undefined || only_args !== undefined;
+  if (effect !== 'allow' && (isNarrowed || provenance.length > 0 || sources.length > 0)) {
+    const words = "'required', 'only_args', 'provenance' and 'sources'";
+    throw invalidPolicy(`Rule '${id}': ${words} belong to allow rules`);
   }
   if (effect === 'deny' && document.once !== undefined)
     throw invalidPolicy(`Rule '${id}': 'once' is of no use in a deny rule`);
+  if (annotations !== undefined && document.tests !== undefined)
+    throw invalidPolicy(`Rule '${id}': a rule about 'annotations' has no 'tests', which have no tool`);
   const fromPrompt = provenance.map((arg) => ({ arg, from: ['prompt'] }));
   // A deny rule applies when all arguments it names are given; an allow rule constrains those that are given.
   const required = effect === 'allow' ? (wanted ?? []) : named;
@@ -50,11 +65,12 @@ export function compileRule(document: RuleDocument, untrusted: readonly FieldPat
   return {
     document,
     tools,
+    patterns: tools.filter(isPattern).map((tool) => tool.split(/\*+/)),
     required,
     checks,
     grants: effect === 'require_approval' ? compiled('narrow') : checks,
     sources: compileSources(id, [...fromPrompt, ...sources], untrusted),
-    isOpen: args === undefined && required.length === 0,
+    isOpen: [args, annotations, only_args].every((word) => word === undefined) && required.length === 0,
     key: toKey(checks, required),
   };
 }
@@ -71,9 +87,33 @@ function toKey(checks: Checks, required: readonly string[]): CompiledRule['key']
   return undefined;
 }
 
+/** Whether a name of tools has a `*`, which stands for any characters. */
+export const isPattern = (tool: string): boolean => tool.includes('*');
+
+/** Whether a rule is about a tool, or about all that a pattern names. */
+export function namesTool({ tools, patterns }: CompiledRule, tool: string): boolean {
+  return tools.includes(tool) || patterns.some((pattern) => fitsPattern(tool, pattern));
+}
+
+/** @param parts the texts between the `*`. */
+function fitsPattern(name: string, parts: readonly string[]): boolean {
+  const [first = '', ...rest] = parts;
+  const last = rest.pop() ?? '';
+  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last))
+    return false;
+  let at = first.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return at <= name.length - last.length;
+}
+
 /** A check that could not be finished counts against the call: it denies, and it does not allow. */
 export function applies(rule: CompiledRule, args: JsonObject, budget: StepBudget): boolean {
   for (const name of rule.required) if (!Object.hasOwn(args, name)) return false;
+  if (findOther(rule, args) !== undefined) return false;
   try {
     for (const [name, schema] of rule.checks) {
       if (Object.hasOwn(args, name) && !schema.test(args[name], budget)) return false;
@@ -82,6 +122,14 @@ export function applies(rule: CompiledRule, args: JsonObject, budget: StepBudget
   } catch {
     return rule.document.effect !== 'allow';
   }
+}
+
+/** An argument that a rule with `only_args` does not name. */
+function findOther(
+  { document: { only_args, args = {} } }: CompiledRule,
+  given: JsonObject,
+): string | undefined {
+  return only_args === true ? Object.keys(given).find((name) => !Object.hasOwn(args, name)) : undefined;
 }
 
 /** Whether a rule that asks for approval may be what lets a person decide, where no rule allows the call. */
@@ -100,55 +148,6 @@ export function rateStrength({ document }: CompiledRule): number {
   return STRENGTH[document.effect];
 }
 
-/** The rules of one tool. */
-export class ToolRules {
-  readonly all: CompiledRule[] = [];
-  readonly allowing: CompiledRule[] = [];
-  /** The strongest rule that takes any arguments: weaker rules never decide. */
-  cover: CompiledRule | undefined;
-  /** The rules that name an argument the tool does not take, by the definition with this hash. */
-  dead: { readonly hash: string; readonly rules: ReadonlySet<CompiledRule> } = { hash: '', rules: new Set() };
-  /** The position of each rule, which is the order of the policy. */
-  readonly #positions = new Map<CompiledRule, number>();
-  readonly #unkeyed: CompiledRule[] = [];
-  readonly #keyed = new Map<string, Map<unknown, CompiledRule[]>>();
-
-  add(rule: CompiledRule): void {
-    this.#positions.set(rule, this.all.length);
-    this.all.push(rule);
-    if (rule.document.effect === 'allow') this.allowing.push(rule);
-    const isStronger = this.cover === undefined || rateStrength(rule) > rateStrength(this.cover);
-    if (rule.isOpen && isStronger) this.cover = rule;
-    if (rule.key === undefined) {
-      this.#unkeyed.push(rule);
-      return;
-    }
-    const { argument, values } = rule.key;
-    const byValue = this.#keyed.get(argument) ?? new Map<unknown, CompiledRule[]>();
-    this.#keyed.set(argument, byValue);
-    for (const value of new Set(values)) {
-      const rules = byValue.get(value);
-      if (rules === undefined) byValue.set(value, [rule]);
-      else rules.push(rule);
-    }
-  }
-
-  /** The rules that apply to a call with these arguments, in the order of the policy. */
-  applying(args: JsonObject, budget: StepBudget): readonly CompiledRule[] {
-    const applying = this.#unkeyed.filter((rule) => applies(rule, args, budget));
-    const count = applying.length;
-    for (const [argument, byValue] of this.#keyed) {
-      if (!Object.hasOwn(args, argument)) continue;
-      for (const rule of byValue.get(args[argument]) ?? []) {
-        if (applies(rule, args, budget)) applying.push(rule);
-      }
-    }
-    if (applying.length === count) return applying;
-    const position = (rule: CompiledRule): number => this.#positions.get(rule) ?? 0;
-    return applying.sort((a, b) => position(a) - position(b));
-  }
-}
-
 /** What one rule says of a call. */
 export interface RuleTrace {
   readonly id: string;
@@ -161,6 +160,8 @@ export interface RuleTrace {
 function findProblem(rule: CompiledRule, args: JsonObject): string | undefined {
   const missing = rule.required.find((name) => !Object.hasOwn(args, name));
   if (missing !== undefined) return `the value must have required property '${missing}'`;
+  const other = findOther(rule, args);
+  if (other !== undefined) return `the rule names no argument ${JSON.stringify(other.slice(0, 64))}`;
   for (const [name, schema] of rule.checks) {
     const verdict = Object.hasOwn(args, name) ? schema.check(args[name]) : undefined;
     if (verdict?.valid === false) return `/${name} ${verdict.message.replace(/^the value /, '')}`;
@@ -168,9 +169,18 @@ function findProblem(rule: CompiledRule, args: JsonObject): string | undefined {
   return undefined;
 }
 
-/** @param unmet the condition on a source that is not met, in words. */
-export function toTrace(rule: CompiledRule, args: JsonObject, unmet: string | undefined): RuleTrace {
+/**
+ * @param unmet the condition on a source that is not met, in words.
+ * @param isApart the rule is not about this tool, by its definition.
+ */
+export function toTrace(
+  rule: CompiledRule,
+  args: JsonObject,
+  unmet: string | undefined,
+  isApart: boolean,
+): RuleTrace {
   const { id, effect } = rule.document;
+  if (isApart) return { id, effect, applies: false, why: 'the definition of the tool is not as it says' };
   const isMet = applies(rule, args, new StepBudget());
   const why =
     findProblem(rule, args) ??

@@ -11,7 +11,7 @@ import {
   StrictJsonError,
   sha256Hex,
 } from '../json/index.ts';
-import type { ToolDefinition } from '../mcp-client/index.ts';
+import { isMissingSchema, type ToolDefinition } from '../mcp-client/index.ts';
 
 /** Tools by configured server id: the form of `--tools FILE`. */
 export type ToolsByServer = Readonly<Record<string, { readonly tools: readonly ToolDefinition[] }>>;
@@ -27,8 +27,9 @@ const DEFINITION_LIMITS: JsonLimits = {
 
 /** A missing `inputSchema` means that the tool takes no arguments, with a gate and without. */
 export function withInputSchema(tool: ToolDefinition): ToolDefinition {
-  const isMissing = isObject(tool) && (tool.inputSchema === undefined || tool.inputSchema === null);
-  return isMissing ? { ...tool, inputSchema: { type: 'object' } } : tool;
+  return isObject(tool) && isMissingSchema(tool.inputSchema)
+    ? { ...tool, inputSchema: { type: 'object' } }
+    : tool;
 }
 
 /**
@@ -48,7 +49,7 @@ export function definitionProblem(tool: unknown): string | undefined {
     throw error;
   }
   if (outputSchema !== undefined && !isSchema(outputSchema)) return `'outputSchema' is a JSON Schema`;
-  return inputSchema === undefined || inputSchema === null ? undefined : inputProblem(inputSchema);
+  return isMissingSchema(inputSchema) ? undefined : inputProblem(inputSchema);
 }
 
 function isSchema(value: unknown): value is JsonObject | boolean {

@@ -10,11 +10,11 @@ import { diag } from '@opentelemetry/api';
 import { useStderrDiag } from '../base/index.ts';
 import { hookedPackages, isDisabled } from './registration/index.ts';
 
-/** The members of Next.js's configuration that are set. */
+/** The members of Next.js's configuration that are set. Those of JavaScript may have any form. */
 interface Config {
   serverExternalPackages?: readonly string[];
   transpilePackages?: readonly string[];
-  outputFileTracingIncludes?: Readonly<Record<string, readonly string[]>>;
+  outputFileTracingIncludes?: Readonly<Record<string, readonly string[] | string>>;
 }
 
 /** Packages that are loaded at run time by a name that Next.js does not see, and that are left out of `output: 'standalone'`. */
@@ -34,27 +34,26 @@ const MAX_PACKAGES = 200;
  * In `next.config`: `export default withObservatory(config)`. Keeps every SDK that is traced out of Next.js's bundles
  * (`serverExternalPackages`), and what this package loads in `output: 'standalone'` (`outputFileTracingIncludes`).
  *
- * @param config an object, or a function that returns one or a promise of it, as Next.js takes them; it is not changed.
+ * @param config an object, a promise of it, or a function that returns either, as Next.js takes them; it is not changed.
  */
 export function withObservatory<C>(config: C): C {
+  if (config instanceof Promise) return config.then(withObservatory) as C;
   if (typeof config !== 'function') return extended((config ?? {}) as Config) as C;
   return (async (...args: unknown[]) => extended(((await config(...args)) ?? {}) as Config)) as C;
 }
 
 function extended(config: Config): Config {
   const transpiled = new Set(config.transpilePackages);
-  const kept = hookedPackages().filter((name) => !transpiled.has(name));
+  const kept = ['mcp-observatory', '@opentelemetry/api', ...hookedPackages()];
   const external = [
     ...(config.serverExternalPackages ?? []),
-    'mcp-observatory',
-    '@opentelemetry/api',
-    ...kept,
+    ...kept.filter((name) => !transpiled.has(name)),
   ];
   const { '/*': everywhere = [], ...others } = config.outputFileTracingIncludes ?? {};
   return {
     ...config,
     serverExternalPackages: [...new Set(external)],
-    outputFileTracingIncludes: { ...others, '/*': [...everywhere, ...filesLoaded(process.cwd())] },
+    outputFileTracingIncludes: { ...others, '/*': [everywhere, filesLoaded(process.cwd())].flat() },
   };
 }
 

@@ -7,6 +7,7 @@ const MODE_MEMBERS = [
   ['speed', 'speed'],
   ['inference_geo', 'geo'],
   ['trafficType', 'traffic'],
+  ['traffic_type', 'traffic'],
   ['service_tier', 'tier'],
   ['serviceTier', 'tier'],
 ] as const;

@@ -1,5 +1,5 @@
 import { COST_NAMES, type CostName } from '../base/index.ts';
-import { isObject, readObject } from '../json/index.ts';
+import { isObject, type JsonObject, readObject } from '../json/index.ts';
 
 /** A cost that was reported with a call. */
 export interface ReportedCost {
@@ -22,12 +22,23 @@ const MEMBERS = COST_NAMES.filter(({ on }) => on === 'json').map((name) => ({
 /** The cost under a name; undefined for what is no amount, and for the zero of a list that does not know the model. */
 export function readCost(
   value: unknown,
-  { perUsd = 1, isComputed = false }: CostName,
+  { perUsd = 1, isComputed = false, isParts = false }: CostName,
 ): ReportedCost | undefined {
-  const amount = readAmount(value);
+  const amount = isObject(value) ? readTotal(value, isParts) : readAmount(value);
   if (amount === undefined || (isComputed && amount === 0)) return undefined;
   return { usd: amount / perUsd, isComputed };
 }
+
+function readTotal(costs: JsonObject, isParts: boolean): number | undefined {
+  const total = costs.total ?? costs.total_cost;
+  if (total !== undefined || !isParts) return readAmount(total);
+  const parts = Object.values(costs).slice(0, MAX_PARTS).map(readAmount);
+  return parts.length > 0 && parts.every((part) => part !== undefined)
+    ? parts.reduce((sum, part) => sum + part, 0)
+    : undefined;
+}
+
+const MAX_PARTS = 64;
 
 /** An amount of money, as a number or as text. */
 export function readAmount(value: unknown): number | undefined {

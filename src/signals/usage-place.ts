@@ -1,5 +1,5 @@
 /** What names of counts stand for. */
-import { splitNames, USAGE_DIALECTS, type UsageDialect, type UsageUnit } from '../base/index.ts';
+import { splitNames, USAGE_DIALECTS, USAGE_UNITS, type UsageDialect, type UsageUnit } from '../base/index.ts';
 
 /** What a name stands for. */
 export interface UsagePlace {
@@ -79,25 +79,17 @@ export function toRoot(attribute: string | undefined): UsageNode {
   return tree;
 }
 
-const WORDED = [
-  'cacheReadTokens',
-  'cacheWriteTokens',
-  'cacheWrite5mTokens',
-  'cacheWrite1hTokens',
-  'reasoningTokens',
-] as const satisfies readonly UsageUnit[];
-
 const BY_WORDS = Object.fromEntries(
-  WORDED.map((unit) => [unit, { unit, rank: Number.MAX_SAFE_INTEGER, dialects: [] }]),
-) as unknown as { readonly [U in (typeof WORDED)[number]]: UsagePlace };
+  USAGE_UNITS.map((unit) => [unit, { unit, rank: Number.MAX_SAFE_INTEGER, dialects: [] }]),
+) as unknown as { readonly [U in UsageUnit]: UsagePlace };
 
 /**
- * What a count stands for by the words of its name: `cached_tokens`, `cacheReadTokens`, `cache.write.tokens`. A name that
- * also says what it counts apart, such as audio, or that it is an amount, a share, a limit or a time, stands for nothing;
- * nor does one that says no tokens and has any other word, such as `cached_at`.
+ * What a count stands for by the words of its name: `cached_tokens`, `cacheReadTokens`, `cache.write.tokens`,
+ * `input_audio_tokens`, `web_search_requests`. A name that also says that it is an amount, a share, a limit or a time
+ * stands for nothing; nor does one that says no tokens and has any other word, such as `cached_at`.
  */
 export function placeByWords(name: string): UsagePlace | undefined {
-  if (!/cach|reason|think|thought/i.test(name)) return undefined;
+  if (!/cach|reason|think|thought|audio|image|video|web/i.test(name)) return undefined;
   const words = name
     .slice(0, MAX_NAME)
     .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
@@ -105,8 +97,11 @@ export function placeByWords(name: string): UsagePlace | undefined {
     .toLowerCase()
     .split(/[^a-z\d]+/);
   const has = (...any: readonly string[]) => words.some((word) => any.includes(word));
-  if (words.some((word) => OTHER_WORDS.has(word))) return undefined;
   const own = words.slice(words.lastIndexOf('usage') + 1);
+  if (has('web') && own.every((word) => SEARCH_WORDS.has(word))) return BY_WORDS.webSearches;
+  if (words.some((word) => OTHER_WORDS.has(word))) return undefined;
+  const medium = MEDIA.find(([word]) => has(word));
+  if (medium !== undefined) return has('token', 'tokens') ? placeOfMedium(medium, has) : undefined;
   if (!has('token', 'tokens') && !own.every((word) => PLAIN_WORDS.has(word))) return undefined;
   if (!words.some((word) => word.startsWith('cach'))) {
     return !has('5m', '1h', 'ephemeral') && has('reasoning', 'thinking', 'thought', 'thoughts')
@@ -115,8 +110,9 @@ export function placeByWords(name: string): UsagePlace | undefined {
   }
   // What is cached is input.
   if (has('output', 'completion')) return undefined;
-  if (has('write', 'writes', 'written', 'creation', 'create', 'created')) {
-    if (has('5m', '1h')) return has('1h') ? BY_WORDS.cacheWrite1hTokens : BY_WORDS.cacheWrite5mTokens;
+  if (has(...WRITING)) {
+    if (has('1h', '1hr')) return BY_WORDS.cacheWrite1hTokens;
+    if (has('5m', '5min')) return BY_WORDS.cacheWrite5mTokens;
     return has('ephemeral') ? undefined : BY_WORDS.cacheWriteTokens;
   }
   return !has('5m', '1h', 'ephemeral') && has('read', 'reads', 'hit', 'hits', 'cached')
@@ -124,11 +120,38 @@ export function placeByWords(name: string): UsagePlace | undefined {
     : undefined;
 }
 
+const WRITING = ['write', 'writes', 'written', 'creation', 'create', 'created'] as const;
+
+type Medium = readonly [word: string, input: UsageUnit, output: UsageUnit, cached?: UsageUnit];
+
+const MEDIA: readonly Medium[] = [
+  ['audio', 'inputAudioTokens', 'outputAudioTokens', 'cacheReadAudioTokens'],
+  ['image', 'inputImageTokens', 'outputImageTokens', 'cacheReadImageTokens'],
+  ['video', 'inputVideoTokens', 'outputVideoTokens'],
+];
+
+function placeOfMedium(
+  [, input, output, cached]: Medium,
+  has: (...any: readonly string[]) => boolean,
+): UsagePlace | undefined {
+  const isOutput = has('output', 'completion', 'candidates');
+  if (has('cache', 'cached')) {
+    return isOutput || cached === undefined || has(...WRITING) ? undefined : BY_WORDS[cached];
+  }
+  if (isOutput === has('input', 'prompt')) return undefined;
+  return BY_WORDS[isOutput ? output : input];
+}
+
 const MAX_NAME = 128;
+
+/** Of names that count searches of the web. */
+const SEARCH_WORDS: ReadonlySet<string> = new Set(
+  'web search searches request requests call calls count num number server tool use details'.split(' '),
+);
 
 const OTHER_WORDS: ReadonlySet<string> = new Set(
   (
-    'audio image video text miss misses cost costs price usd discount savings saved rate ratio share fraction percent ' +
+    'text miss misses cost costs price usd discount savings saved rate ratio share fraction percent ' +
     'percentage pct per avg average mean median multiplier factor time ms seconds duration latency at since until expires ' +
     'ttl key level effort budget max maximum min minimum limit limits cap quota threshold remaining available enabled ' +
     'supported non not no without excluding except uncached content summary id count_type requests messages blocks calls ' +
@@ -140,6 +163,6 @@ const OTHER_WORDS: ReadonlySet<string> = new Set(
 const PLAIN_WORDS: ReadonlySet<string> = new Set(
   (
     'cache cached read write creation reasoning thinking thoughts input prompt output completion in out detail details ' +
-    'total 5m 1h ephemeral'
+    'total 5m 1h 5min 1hr ephemeral'
   ).split(' '),
 );

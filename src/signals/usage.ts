@@ -1,5 +1,5 @@
 /** Reads token counts, in the names of any dialect, into the sense of the semantic conventions. */
-import type { UsageUnit } from '../base/index.ts';
+import type { UsageDialect, UsageUnit } from '../base/index.ts';
 import { addUp, isObject, type JsonObject, readList, toCount, toText } from '../json/index.ts';
 import type { RequestUsage, TokenUsage } from './cost.ts';
 import { listModes, readModes } from './modes.ts';
@@ -25,9 +25,11 @@ export class UsageReader {
   take(place: UsagePlace, value: unknown): void {
     const { unit, rank } = place;
     const known = this.#places[unit];
-    if (known !== undefined && known.rank <= rank) return;
+    const has = this.#counts[unit];
+    // A zero may stand for what the writer of one name did not know.
+    if (known !== undefined && known.rank <= rank && has !== 0) return;
     const count = readCount(value);
-    if (count === undefined) return;
+    if (count === undefined || (count === 0 && has !== undefined)) return;
     this.#counts[unit] = count;
     this.#places[unit] = place;
   }
@@ -39,6 +41,11 @@ export class UsageReader {
   takeObject(usage: JsonObject, attribute?: string): void {
     this.#walk(usage, toRoot(attribute));
     this.#modes.push(...listModes(readModes(usage)));
+  }
+
+  /** Takes how a call was served. @param name with the member of a usage object at its end. */
+  takeMode(name: string, value: unknown): void {
+    this.#modes.push(...listModes(readModes({ [name.slice(name.lastIndexOf('.') + 1)]: value })));
   }
 
   #walk(value: JsonObject, node: UsageNode): void {
@@ -80,29 +87,33 @@ export class UsageReader {
     const counts = this.#counts;
     const { inputTokens, outputTokens, totalTokens, cacheWrite1hTokens, reasoningTokens } = counts;
     if (inputTokens === undefined && outputTokens === undefined) return undefined;
-    const cacheWriteTokens = counts.cacheWriteTokens ?? addUp(counts.cacheWrite5mTokens, cacheWrite1hTokens);
+    const written = addUp(counts.cacheWrite5mTokens, cacheWrite1hTokens);
+    const cacheWriteTokens =
+      counts.cacheWriteTokens === 0 ? (written ?? 0) : (counts.cacheWriteTokens ?? written);
     const parts: WholeAndParts = {
       input: addUp(inputTokens, counts.toolPromptTokens) ?? 0,
-      cached: (counts.cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0),
+      read: counts.cacheReadTokens ?? 0,
+      write: cacheWriteTokens ?? 0,
       output: outputTokens ?? 0,
       reasoning: reasoningTokens ?? 0,
     };
-    const apart: Reading = {
-      cache:
+    const apart: Apart = {
+      cached:
         passesCountsOn ||
         (isExclusive && this.#isPassedOn()) ||
         this.#isApart('inputTokens', CACHE_UNITS, 'cacheApart'),
+      written:
+        this.#shareDialect('inputTokens', 'cacheReadTokens') &&
+        !CACHE_WRITES.some((unit) => this.#shareDialect('inputTokens', unit)),
       reasoning: this.#isApart('outputTokens', ['reasoningTokens'], 'reasoningApart'),
     };
     const rest = toRest(parts, totalTokens, model);
-    const reading = chooseReading(parts, apart, totalTokens) ?? (rest > 0 ? apart : undefined);
-    const { cache, reasoning } = reading ?? NOTHING_APART;
+    const reading = chooseReading(parts, apart, totalTokens, rest > 0);
+    const { cached, reasoning } = reading ?? NOTHING_BESIDE;
     return {
-      inputTokens: inputTokens === undefined ? undefined : parts.input + (cache ? parts.cached : 0),
+      inputTokens: inputTokens === undefined ? undefined : parts.input + cached,
       outputTokens:
-        outputTokens === undefined && !reasoning
-          ? undefined
-          : parts.output + (reasoning ? parts.reasoning : 0) + rest,
+        outputTokens === undefined && reasoning === 0 ? undefined : parts.output + reasoning + rest,
       cacheReadTokens: counts.cacheReadTokens,
       cacheWriteTokens,
       cacheWrite1hTokens,
@@ -115,14 +126,21 @@ export class UsageReader {
 
   /** Whether a dialect that has the names of both counts the parts beside the whole. */
   #isApart(whole: UsageUnit, parts: readonly UsageUnit[], trait: 'cacheApart' | 'reasoningApart'): boolean {
-    const dialects = this.#places[whole]?.dialects ?? [];
     const hasTotal = this.#counts.totalTokens !== undefined;
     return parts.some((part) =>
-      this.#places[part]?.dialects.some(
-        (dialect) =>
-          dialects.includes(dialect) &&
-          (dialect[trait] === true || (dialect[trait] === 'by total' && !hasTotal)),
+      this.#shareDialect(
+        whole,
+        part,
+        (dialect) => dialect[trait] === true || (dialect[trait] === 'by total' && !hasTotal),
       ),
+    );
+  }
+
+  /** Whether both were told by names of one dialect. */
+  #shareDialect(one: UsageUnit, other: UsageUnit, isRight = (_: UsageDialect) => true): boolean {
+    const dialects = this.#places[one]?.dialects ?? [];
+    return (
+      this.#places[other]?.dialects.some((dialect) => dialects.includes(dialect) && isRight(dialect)) === true
     );
   }
 
@@ -150,12 +168,8 @@ export interface UsageContext {
   readonly attribute?: string | undefined;
 }
 
-const CACHE_UNITS = [
-  'cacheReadTokens',
-  'cacheWriteTokens',
-  'cacheWrite5mTokens',
-  'cacheWrite1hTokens',
-] as const;
+const CACHE_WRITES = ['cacheWriteTokens', 'cacheWrite5mTokens', 'cacheWrite1hTokens'] as const;
+const CACHE_UNITS = ['cacheReadTokens', ...CACHE_WRITES] as const;
 
 /** Units that are stored only where there is something of them. */
 export const OTHER_UNITS = [
@@ -176,48 +190,57 @@ type OtherUnit = (typeof OTHER_UNITS)[number];
 
 interface WholeAndParts {
   readonly input: number;
-  readonly cached: number;
+  readonly read: number;
+  readonly write: number;
   readonly output: number;
   readonly reasoning: number;
 }
 
-/** Which parts are beside their whole. */
-interface Reading {
-  readonly cache: boolean;
+/** Which parts the dialects of their names count beside their whole. */
+interface Apart {
+  readonly cached: boolean;
+  /** What was written to the cache has a name of another dialect than the input and what was read. */
+  readonly written: boolean;
   readonly reasoning: boolean;
 }
 
-const NOTHING_APART: Reading = { cache: false, reasoning: false };
-
-const READINGS: readonly Reading[] = [
-  NOTHING_APART,
-  { cache: true, reasoning: false },
-  { cache: false, reasoning: true },
-  { cache: true, reasoning: true },
-];
-
-/** The reading that the total and the sizes allow; undefined when none does, or two that differ. */
-function chooseReading(parts: WholeAndParts, apart: Reading, total: number | undefined): Reading | undefined {
-  const { input, cached, output, reasoning } = parts;
-  const sumOfReading = (reading: Reading): number =>
-    input + output + (reading.cache ? cached : 0) + (reading.reasoning ? reasoning : 0);
-  const possible = READINGS.filter(
-    (reading) =>
-      isPossible(reading.cache, apart.cache, cached, input) &&
-      isPossible(reading.reasoning, apart.reasoning, reasoning, output),
-  );
-  if (total === undefined) return possible[0];
-  const fitting = possible.filter((reading) => sumOfReading(reading) === total);
-  if (fitting.length > 0) return fitting.length === 1 ? fitting[0] : undefined;
-  // Some totals leave out what their own dialect counts apart.
-  const isExplained = READINGS.some((reading) => sumOfReading(reading) === total);
-  return isExplained ? possible[0] : undefined;
+/** How many tokens are beside the input, and beside the output. */
+interface Reading {
+  readonly cached: number;
+  readonly reasoning: number;
 }
 
-/** A part that is not there is not apart, so that no two readings are the same; one that exceeds its whole is. */
-function isPossible(isApart: boolean, mustBe: boolean, part: number, whole: number): boolean {
-  if (part === 0) return !isApart;
-  return isApart || (!mustBe && part <= whole);
+const NOTHING_BESIDE: Reading = { cached: 0, reasoning: 0 };
+
+/**
+ * The reading that the total and the sizes allow; undefined when none does, or two that differ.
+ * @param hasRest the total tells of tokens that no name does.
+ */
+function chooseReading(
+  parts: WholeAndParts,
+  apart: Apart,
+  total: number | undefined,
+  hasRest: boolean,
+): Reading | undefined {
+  const { input, read, write, output, reasoning } = parts;
+  const cached = listBeside(read + write, input, apart.cached);
+  if (apart.written && write > 0 && read > 0 && read <= input) cached[cached.length - 1] = write;
+  const possible = listBeside(reasoning, output, apart.reasoning).flatMap((tokens) =>
+    cached.map((cachedTokens): Reading => ({ cached: cachedTokens, reasoning: tokens })),
+  );
+  if (total === undefined) return possible[0];
+  const beside = total - input - output;
+  const fitting = possible.filter((reading) => reading.cached + reading.reasoning === beside);
+  if (fitting.length > 0) return fitting.length === 1 ? fitting[0] : undefined;
+  // Some totals leave out what their own dialect counts apart.
+  const isExplained = [0, read + write, reasoning, read + write + reasoning].includes(beside);
+  return isExplained || hasRest ? possible[0] : undefined;
+}
+
+/** How much of a part may be beside its whole: nothing, unless it must be or exceeds it, or all. */
+function listBeside(part: number, whole: number, mustBe: boolean): number[] {
+  if (part === 0) return [0];
+  return mustBe || part > whole ? [part] : [0, part];
 }
 
 /** Gemini's own thoughts, of which its answers in OpenAI's form tell nothing but the total. */

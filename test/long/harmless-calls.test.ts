@@ -10,9 +10,11 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { answersServer, anyTool } from '../support/answers.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { HOSTILE } from '../support/hostile-cases.ts';
+import { hostileHttp } from '../support/hostile-server.ts';
 import { post } from '../support/http-post.ts';
 import { Installed } from '../support/installed.ts';
 import { startRedirecting } from '../support/redirecting-server.ts';
@@ -97,6 +99,28 @@ test('a server that redirects a call elsewhere gets no header of it there', asyn
   const outcome = await pool.callTool('s', 't', {});
   assert.equal(outcome.kind, 'transport_error');
   assert.deepEqual(server.reachedElsewhere, []);
+});
+
+test('a server that sets how soon it is asked again sets no timer off at once, and none that asks without a pause', async () => {
+  const { connectServers } = await installed.entry<Orchestrator>('orchestrator');
+  const warnings: string[] = [];
+  const listener = ({ name }: Error) => warnings.push(name);
+  process.on('warning', listener);
+  try {
+    for (const [events, most] of [
+      ['retry: 99999999999\n\n', 1],
+      ['retry: 0\n\n', 20],
+    ] as const) {
+      await using server = await hostileHttp('{}', 'application/json', ['t'], events);
+      await using _pool = await connectServers({ mcpServers: { s: { url: server.url } } });
+      await waitUntil(() => server.streams > 0);
+      await sleep(1000);
+      assert.ok(server.streams <= most, `${server.streams} streams after ${events.trim()}`);
+    }
+    assert.ok(!warnings.includes('TimeoutOverflowWarning'), String(warnings));
+  } finally {
+    process.off('warning', listener);
+  }
 });
 
 test('no other spelling of a value goes past a rule of a policy', async () => {

@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { setupCommand } from '../../src/cli/setup/index.ts';
 import { openDatabase, refreshRollups } from '../../src/postgres/index.ts';
 import { diagnose } from '../../src/setup/index.ts';
+import { withObservatory } from '../../src/setup/next.ts';
 import { ROOT } from '../support/consumer.ts';
 import { FreshApps } from '../support/fresh-app.ts';
 import { noPostgres, type PostgresServer, startQuietPostgres } from '../support/postgres-server.ts';
@@ -47,6 +48,22 @@ const build = (env: object = {}) =>
   });
 const statesIn = async () =>
   Object.fromEntries((await diagnose({ folder, env: {} })).modules.map(({ name, state }) => [name, state]));
+
+interface Lists {
+  readonly serverExternalPackages: readonly string[];
+  readonly outputFileTracingIncludes: Readonly<Record<string, readonly string[]>>;
+}
+
+test('a configuration of any form that Next.js takes is added to', async () => {
+  const config = await withObservatory(Promise.resolve({ distDir: 'out' }));
+  assert.equal(config.distDir, 'out');
+  const transpilePackages = ['mcp-observatory', 'openai'];
+  const given: object = { transpilePackages, outputFileTracingIncludes: { '/*': 'data/**' } };
+  const { serverExternalPackages, outputFileTracingIncludes } = withObservatory(given) as Lists;
+  const both = serverExternalPackages.filter((name) => transpilePackages.includes(name));
+  assert.deepEqual(both, [], 'Next.js refuses a package in both lists');
+  assert.equal(outputFileTracingIncludes['/*']?.[0], 'data/**');
+});
 
 test('Next.js 16: each call is stored once, by next start and standalone, beside mcp-handler', {
   skip,

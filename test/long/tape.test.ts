@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -14,6 +14,7 @@ import { readGolden, writeGolden } from '../../src/golden/index.ts';
 import { bundle } from '../support/bundle.ts';
 import { ROOT } from '../support/consumer.ts';
 import { type Plan, PlannedProvider, type Turn } from '../support/planned-provider.ts';
+import { processesWith } from '../support/processes.ts';
 import { outcomeOf, type ProgramOutcome } from '../support/programs.ts';
 import { random } from '../support/random.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -214,6 +215,42 @@ test('golden check runs a program against each golden, and reports what departs 
       [1, 'argument'],
     ],
   );
+});
+
+/** Writes its id into a file and stays. */
+const STAYS = `require('fs').writeFileSync(process.argv[1], String(process.pid)); console.error(process.argv[2]); setInterval(() => {}, 1000)`;
+
+test('golden check ends all that a program has started, also when it is ended itself, and prints no key of it', async () => {
+  const [folder, out] = [tempDir(), tempDir()];
+  const golden = (await recorded(agent({ agents: [[{ text: 'done' }]] }), SERVER)).golden;
+  const key = ['ghp', '_R8vKq2LmXw7TbZ4nYc1PdFh6JsGa9UeVo3Ki'].join('');
+  const isGone = (file: string) => processesWith(`STAYS=${join(folder, file)}`).length === 0;
+  // The shell stays between, and a process in the background outlives it.
+  const command = (file: string, end: string) => {
+    const program = `STAYS=${join(folder, file)} "$0" -e "${STAYS}" ${join(folder, file)} ${key}`;
+    return ['sh', '-c', `${program} ${end}`, process.execPath];
+  };
+  const env = { PATH: process.env.PATH ?? '', TMPDIR: out };
+  for (const [file, end, timeout] of [
+    ['late', '; true', '3'],
+    ['left', '& sleep 2', '60'],
+  ] as const) {
+    const args = ['check', golden, '--json', '--timeout', timeout, '--', ...command(file, end)];
+    const { code, stdout } = await runCommand(goldenCommand, args, [], env);
+    assert.equal(code, 1);
+    assert.match(stdout, /\[redacted: token\]/);
+    assert.ok(!stdout.includes(key));
+    assert.ok(isGone(file), file);
+  }
+  const cli = join(bundle(), 'cli.js');
+  const args = [cli, 'golden', 'check', golden, '--', ...command('ended', '; true')];
+  const child = spawn(process.execPath, args, { env });
+  const ended = outcomeOf(child);
+  await waitUntil(() => existsSync(join(folder, 'ended')) && readFileSync(join(folder, 'ended')).length > 0);
+  child.kill('SIGTERM');
+  await ended;
+  assert.ok(isGone('ended'));
+  assert.deepEqual(readdirSync(out), []);
 });
 
 test('generated programs replay without a false mismatch', async () => {

@@ -476,6 +476,40 @@ export function answerRows(): AnswerRow[] {
   ];
 }
 
+/** How the usage of an answer is written, and what else the answer says. */
+export interface ToldUsage {
+  readonly api: 'chat.completions' | 'responses' | 'messages' | 'generateContent';
+  readonly model: string;
+  readonly usage: Json;
+  readonly more?: Json;
+}
+
+/** An answer with this usage, whole and streamed. */
+export function answersWith(name: string, { api, model, usage, more }: ToldUsage): AnswerRow[] {
+  const rows = (() => {
+    switch (api) {
+      case 'chat.completions': {
+        const body = { ...chat({ content: 'ok' }, { usage }), ...more };
+        return both('openai', api, { name, body, said: {} }, 'stop', chatEvents);
+      }
+      case 'responses': {
+        const text = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'ok' }] };
+        const body = { ...response([text]), usage, ...more };
+        return both('openai', api, { name, body, said: {} }, 'stop', responseEvents);
+      }
+      case 'messages': {
+        const body = message([{ type: 'text', text: 'ok' }], { usage, ...more });
+        return both('anthropic', api, { name, body, said: {} }, 'end_turn', messageEvents);
+      }
+      case 'generateContent': {
+        const body = { ...candidate([{ text: 'ok' }]), usageMetadata: usage, ...more };
+        return both('gemini', api, { name, body, said: {} }, 'STOP', (whole) => [whole]);
+      }
+    }
+  })();
+  return JSON.parse(JSON.stringify(rows).replaceAll('some-model', model)) as AnswerRow[];
+}
+
 function both(
   provider: Exchange['provider'],
   api: string,
@@ -524,12 +558,14 @@ function toolCall(id: string, name: string, args: unknown, index?: number): Json
   };
 }
 
-function chatEvents({ choices: [{ message: said, finish_reason: finish }], usage }: Json): Json[] {
+function chatEvents(whole: Json): Json[] {
+  const { usage, service_tier: tier } = whole;
+  const [{ message: said, finish_reason: finish }] = whole.choices;
   const calls = said.tool_calls?.map((call: Json, index: number) => ({ index, ...call }));
   return [
     chunk({ delta: calls === undefined ? said : { ...said, tool_calls: calls } }),
     chunk({ delta: {}, finish_reason: finish }),
-    ...(usage === undefined ? [] : [{ ...chunk(), usage }]),
+    ...(usage === undefined ? [] : [{ ...chunk(), usage, service_tier: tier }]),
   ];
 }
 

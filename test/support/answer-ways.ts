@@ -3,7 +3,7 @@
  * the spans of the providers' SDKs, and through the reader of result objects.
  */
 import assert from 'node:assert/strict';
-import type { SpanProcessor } from '@opentelemetry/sdk-trace-node';
+import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { AnthropicInstrumentation } from '../../src/instrumentation/anthropic/index.ts';
 import { GoogleGenAIInstrumentation } from '../../src/instrumentation/google-genai.ts';
 import { OpenAIInstrumentation } from '../../src/instrumentation/openai.ts';
@@ -114,6 +114,12 @@ export async function throughAdapter(exchange: Exchange): Promise<Said> {
     }
     return { text: '', reasoning: '', calls: [], finishReasons: [], error: error.type ?? String(status) };
   }
+}
+
+/** The span of a call through the provider's SDK. */
+export async function spanOf(exchange: Exchange): Promise<ReadableSpan> {
+  await throughSpan(exchange);
+  return telemetry.only;
 }
 
 /** What the span of the provider's SDK says, ours or, with `native`, the one Anthropic's SDK makes itself. */

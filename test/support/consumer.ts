@@ -18,6 +18,20 @@ export async function nodeOf(major: number): Promise<string> {
   return (await run('npx', command, { cwd: tmpdir() })).stdout.trim();
 }
 
+/** The environment of a user who has set nothing, whose caches and states are in a folder. */
+export function environmentIn(folder: string): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    // `undefined` unsets: the run is kept in the folder, whatever this machine names.
+    DATABASE_URL: undefined,
+    MCP_OBSERVATORY_DATABASE_URL: undefined,
+    OTEL_EXPORTER_OTLP_ENDPOINT: undefined,
+    ...PATIENT,
+    XDG_CACHE_HOME: join(folder, 'cache'),
+    XDG_STATE_HOME: join(folder, 'state'),
+  };
+}
+
 export class Consumers implements AsyncDisposable {
   /** The packed package. */
   readonly tarball: string;
@@ -50,18 +64,8 @@ export class Consumers implements AsyncDisposable {
     return await mkdtemp(join(this.#work, `${name}-`));
   }
 
-  /** What is fetched goes into a cache of these consumers. */
   get env(): NodeJS.ProcessEnv {
-    return {
-      ...process.env,
-      // `undefined` unsets: the run is kept in the folder, whatever this machine names.
-      DATABASE_URL: undefined,
-      MCP_OBSERVATORY_DATABASE_URL: undefined,
-      OTEL_EXPORTER_OTLP_ENDPOINT: undefined,
-      ...PATIENT,
-      XDG_CACHE_HOME: join(this.#work, 'cache'),
-      XDG_STATE_HOME: join(this.#work, 'state'),
-    };
+    return environmentIn(this.#work);
   }
 
   /** Runs the command line by npx in a folder. */

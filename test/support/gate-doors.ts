@@ -2,9 +2,13 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PolicyGate } from '../../src/policy/index.ts';
+import { gateCommand } from '../../src/cli/gate.ts';
+import { hookCommand } from '../../src/cli/hook/index.ts';
+import { gateClient, PolicyDeniedError, PolicyGate } from '../../src/policy/index.ts';
 import { readRows } from './data.ts';
 import type { FreshApps } from './fresh-app.ts';
+import { runCommand } from './run-command.ts';
+import { tempDir } from './temp-dir.ts';
 
 interface Task {
   readonly kind: string;
@@ -42,15 +46,87 @@ function makeTable() {
   );
 }
 
-/** What the gate itself decides, as `gate plan` does. */
-function decisionsOf(table: ReturnType<typeof makeTable>): string[] {
+type Table = ReturnType<typeof makeTable>;
+type Suite = Table[string];
+
+/** What the gate itself decides. @param knows whether it knows the request of the user. */
+function decisionsOf(table: Table, knows = true): string[] {
   return Object.entries(table).flatMap(([suite, { definitions, policy, calls }]) => {
     using gate = new PolicyGate({ policy, tools: { [suite]: { tools: definitions } } });
     return calls.map(({ tool, args, prompt }) => {
-      const { decision } = gate.evaluate({ server: suite, tool, args, userRequest: prompt });
+      const userRequest = knows ? prompt : undefined;
+      const { decision } = gate.evaluate({ server: suite, tool, args, userRequest });
       return decision;
     });
   });
+}
+
+/** The doors of this process: what each decides about the calls of a suite. */
+const HERE = {
+  'gate plan': async (suite: string, { definitions, policy, calls }: Suite) => {
+    const [tools, file] = [join(tempDir(), 'tools.json'), join(tempDir(), 'policy.json')];
+    writeFileSync(tools, JSON.stringify({ [suite]: { tools: definitions } }));
+    writeFileSync(file, JSON.stringify(policy));
+    const lines = calls.map(({ tool, args, prompt }, id) =>
+      JSON.stringify({ id, query: prompt, raw: { type: 'call_tool', server: suite, tool, args } }),
+    );
+    const { rows } = await runCommand(gateCommand, ['plan', '--tools', tools, '--policy', file], lines);
+    return rows.map(({ decision }) => (decision === 'needs_approval' ? 'require_approval' : decision));
+  },
+  gateClient: async (suite: string, { definitions, policy, calls }: Suite) => {
+    using gate = new PolicyGate({ policy });
+    let [prompt, ran] = ['', 0];
+    const client = {
+      listTools: async () => ({ tools: definitions }),
+      callTool: async (_call: unknown) => {
+        ran += 1;
+        return { content: [] };
+      },
+    };
+    const gated = gateClient(client, gate, { server: suite, context: () => ({ userRequest: prompt }) });
+    const decided: string[] = [];
+    for (const { tool, args, prompt: asked } of calls) {
+      [prompt, ran] = [asked, 0];
+      const call = gated.callTool({ name: tool, arguments: args } as never) as Promise<unknown>;
+      const decision = await call.then(
+        () => 'allow',
+        (error: unknown) => (error instanceof PolicyDeniedError ? error.decision?.decision : undefined),
+      );
+      assert.equal(ran, decision === 'allow' ? 1 : 0);
+      decided.push(String(decision));
+    }
+    return decided;
+  },
+  hook: async (suite: string, { policy, calls }: Suite) => {
+    const dir = tempDir();
+    const file = join(dir, 'policy.json');
+    writeFileSync(file, JSON.stringify(policy));
+    const decided: unknown[] = [];
+    for (const { tool, args } of calls) {
+      const event = { hook_event_name: 'PreToolUse', tool_name: `mcp__${suite}__${tool}`, tool_input: args };
+      const flags = ['claude-code', '--policy', file, '--enforce'];
+      // A folder for each event: the next one looks through the runs before it.
+      const env = { SAFE_TRACE_DIR: join(dir, String(decided.length)) };
+      const { code, rows } = await runCommand(hookCommand, flags, [JSON.stringify(event)], env);
+      assert.equal(code, 0);
+      const { hookSpecificOutput: answer } = rows[0] ?? {};
+      const said = (answer as { permissionDecision?: string } | undefined)?.permissionDecision ?? 'allow';
+      decided.push(said === 'ask' ? 'require_approval' : said);
+    }
+    return decided;
+  },
+};
+
+/** Makes the calls of the table through the doors of this process; the hook knows no request of a user. */
+export async function assertSameDecisionsHere(): Promise<void> {
+  const table = makeTable();
+  for (const [door, decide] of Object.entries(HERE)) {
+    const expected = decisionsOf(table, door !== 'hook');
+    const decided: unknown[] = [];
+    for (const [suite, calls] of Object.entries(table)) decided.push(...(await decide(suite, calls)));
+    assert.deepEqual(decided, expected, door);
+    assert.deepEqual([expected.length, new Set(expected).size], [339, 3], door);
+  }
 }
 
 interface Outcome {

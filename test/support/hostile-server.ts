@@ -35,16 +35,22 @@ export async function hostileClient(tools: readonly object[], result: object): P
 
 /**
  * A server over HTTP in this process whose tools answer with the results in turn, each the text of a JSON value, whatever
- * it is.
+ * it is. `streams` is how often a client has opened its stream of `events`, which ends after them.
  */
 export async function hostileHttp(
   results: string | readonly string[],
   type: string,
   tools: readonly string[] = ['t'],
-): Promise<{ url: string } & AsyncDisposable> {
+  events?: string,
+): Promise<{ readonly url: string; readonly streams: number } & AsyncDisposable> {
   const tails = [results].flat().map((result) => Buffer.from(`,"result":${result}}`));
   let calls = 0;
+  let streams = 0;
   const http = createServer(async (request, response) => {
+    if (request.method === 'GET' && events !== undefined) {
+      streams += 1;
+      return response.writeHead(200, { 'content-type': 'text/event-stream' }).end(events);
+    }
     if (request.method !== 'POST') return response.writeHead(405).end();
     const { id, method } = JSON.parse(await text(request)) as { id?: number; method: string };
     if (id === undefined) return response.writeHead(202).end();
@@ -64,6 +70,9 @@ export async function hostileHttp(
   await once(http, 'listening');
   return {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
+    get streams() {
+      return streams;
+    },
     [Symbol.asyncDispose]: async () => {
       http.closeAllConnections();
       http.close();

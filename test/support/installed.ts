@@ -1,9 +1,10 @@
 /** The package as it is published, installed in an application: its commands, its entries, and programs that load it. */
 import { execFile, spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Consumers } from './consumer.ts';
+import { Consumers, environmentIn, ROOT } from './consumer.ts';
 import { outcomeOf, type ProgramOutcome } from './programs.ts';
 
 /** What the entries and commands need. */
@@ -17,6 +18,9 @@ const PACKAGES = [
   'pg@8.23',
 ];
 
+/** Large packages that some commands need, as those of this repository. */
+const LINKED = ['@duckdb', '@modelcontextprotocol/server'];
+
 interface CommandOutcome {
   readonly code: unknown;
   readonly stdout: string;
@@ -24,23 +28,41 @@ interface CommandOutcome {
 }
 
 export class Installed implements AsyncDisposable {
-  readonly #consumers: Consumers;
+  /** Where the package is installed; in a run of all tests for all files of them. */
+  readonly #application: string;
+  /** A folder in it, for the programs of one file of tests, and beside it what they keep. */
   readonly #folder: string;
+  readonly #kept = mkdtempSync(join(tmpdir(), 'observatory-installed-'));
+  readonly #consumers: Consumers | undefined;
   #programs = 0;
 
-  private constructor(consumers: Consumers, folder: string) {
+  private constructor(application: string, consumers?: Consumers) {
+    this.#application = application;
+    this.#folder = mkdtempSync(join(application, 'programs-'));
     this.#consumers = consumers;
-    this.#folder = folder;
   }
 
   static async start(): Promise<Installed> {
+    const templates = process.env.OBSERVATORY_TEST_TEMPLATES;
+    const shared = templates === undefined ? undefined : join(templates, 'application');
+    if (shared !== undefined && existsSync(shared)) return new Installed(shared);
     const consumers = await Consumers.pack();
-    return new Installed(consumers, await consumers.install('application', PACKAGES));
+    const application = await consumers.install('application', PACKAGES);
+    for (const name of LINKED)
+      symlinkSync(join(ROOT, 'node_modules', name), join(application, 'node_modules', name));
+    if (shared === undefined) return new Installed(application, consumers);
+    try {
+      renameSync(application, shared);
+    } catch {
+      // Another file of tests was faster.
+    }
+    await consumers[Symbol.asyncDispose]();
+    return new Installed(shared);
   }
 
   /** The path of a file of the package. */
   path(name: string): string {
-    return join(this.#folder, 'node_modules/mcp-observatory', name);
+    return join(this.#application, 'node_modules/mcp-observatory', name);
   }
 
   get cli(): string {
@@ -48,7 +70,7 @@ export class Installed implements AsyncDisposable {
   }
 
   get env(): NodeJS.ProcessEnv {
-    return this.#consumers.env;
+    return environmentIn(this.#kept);
   }
 
   /** Imports an entry into this process. */
@@ -80,6 +102,7 @@ export class Installed implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#consumers[Symbol.asyncDispose]();
+    for (const folder of [this.#folder, this.#kept]) rmSync(folder, { recursive: true, force: true });
+    await this.#consumers?.[Symbol.asyncDispose]();
   }
 }

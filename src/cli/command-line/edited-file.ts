@@ -1,6 +1,9 @@
 /** Edits of files that belong to the user: written with a backup beside the file, and restored from it byte by byte. */
 import {
+  accessSync,
   chmodSync,
+  chownSync,
+  constants,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -8,10 +11,11 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { FILE_LIMITS, isObject, type JsonObject, parseStrictJson } from '../../json/index.ts';
 import { usageError } from './command.ts';
 
@@ -31,14 +35,32 @@ export interface FileEdit {
   readonly text: string;
 }
 
-/** The file that is edited: links to it stay. @throws ObservatoryError `INVALID_OPTION` for one that must not be written */
+/**
+ * The file that is edited: links to it stay, and so do those to its folder.
+ * @throws ObservatoryError `INVALID_OPTION` for one that must not be written, or that would be another one if it was
+ */
 export function findEditable(path: string): string {
-  const isThere = existsSync(path);
-  if (!isThere && lstatSync(path, { throwIfNoEntry: false }) !== undefined)
-    throw usageError(`'${path}' is a link that leads nowhere, so it is not edited`);
-  if (isThere && (statSync(path).mode & 0o222) === 0)
+  if (!existsSync(path)) {
+    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined)
+      throw usageError(`'${path}' is a link that leads nowhere, so it is not edited`);
+    const folder = dirname(path);
+    return existsSync(folder) ? join(realpathSync(folder), basename(path)) : path;
+  }
+  const about = statSync(path);
+  if (!about.isFile()) throw usageError(`'${path}' is no file of text, so it is not edited`);
+  if (about.nlink > 1) throw usageError(`'${path}' has another name (a hard link), so it is not edited`);
+  if ((about.mode & 0o222) === 0 || !isWritable(path))
     throw usageError(`'${path}' may not be written, so it is not edited`);
-  return isThere ? realpathSync(path) : path;
+  return realpathSync(path);
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Undefined where there is no file. */
@@ -67,11 +89,11 @@ export function readJsonSettings(path: string, text: string): JsonObject {
   throw usageError(`'${path}' is not an object of settings, so it is not edited`);
 }
 
-/** JSON with the indentation and the end that the file has. */
+/** JSON with the indentation, the line ends and the end that the file has. */
 export function formatLike(text: string, settings: JsonObject): string {
-  const indent = /^\{\r?\n([ \t]+)/.exec(text)?.[1] ?? '  ';
-  const json = JSON.stringify(settings, null, indent);
-  return text === '' || text.endsWith('\n') ? `${json}\n` : json;
+  const [, lineEnd = '\n', indent = '  '] = /^\{(\r?\n)([ \t]+)/.exec(text) ?? [];
+  const json = JSON.stringify(settings, null, indent).replaceAll('\n', lineEnd);
+  return text === '' || text.endsWith('\n') ? `${json}${lineEnd}` : json;
 }
 
 /**
@@ -85,11 +107,11 @@ export function writeWithBackup(
   original: Buffer | undefined,
   newMode = 0o600,
 ): void {
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   if (!isSame(readIfThere(path), before))
     throw usageError(`'${path}' was changed just now, so it is not edited. Try again`);
   keepBackup(path, ending, before, original, Buffer.from(text));
-  replaceFile(path, text, before === undefined ? newMode : statSync(path).mode & 0o777);
+  replaceFile(path, text, before === undefined ? newMode : statSync(path).mode & 0o777, ownerOf(path));
 }
 
 /** Keeps what a file was, for one that is written, or was by another program. */
@@ -103,7 +125,7 @@ export function keepBackup(
   const known = readBackup(path, ending);
   const kept = known !== undefined && before?.equals(known.after) === true ? known.before : original;
   const backup = { before: kept?.toString('base64') ?? null, after: after.toString('base64') };
-  replaceFile(`${path}${ending}`, JSON.stringify(backup), 0o600);
+  replaceFile(`${path}${ending}`, JSON.stringify(backup), 0o600, ownerOf(path));
 }
 
 export function isSame(one: Buffer | undefined, other: Buffer | undefined): boolean {
@@ -128,15 +150,40 @@ export function readBackup(path: string, ending: string): Backup | undefined {
 /** Puts a file back, or takes it away where `content` is undefined, and its backup with it. */
 export function restoreFile(path: string, ending: string, content: Buffer | string | undefined): void {
   if (content === undefined) rmSync(path);
-  else replaceFile(path, content, statSync(path).mode & 0o777);
+  else replaceFile(realpathSync(path), content, statSync(path).mode & 0o777, ownerOf(path));
   rmSync(`${path}${ending}`, { force: true });
 }
 
+/** Whose a file is, or is to be: of the one who has its folder, so that what root writes for somebody is theirs. */
+function ownerOf(path: string): Stats {
+  return statSync(existsSync(path) ? path : dirname(path));
+}
+
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  mkdirSync(path);
+  giveTo(path, ownerOf(dirname(path)));
+}
+
+/** @throws ObservatoryError `INVALID_OPTION` where it would be another's afterwards */
+function giveTo(path: string, { uid, gid }: Stats): void {
+  const now = statSync(path);
+  if (process.getuid === undefined || (now.uid === uid && (now.gid === gid || process.getuid() !== 0)))
+    return;
+  try {
+    chownSync(path, uid, gid);
+  } catch (cause) {
+    throw usageError(`'${path}' would not have the owner that it has now, so it is not written`, cause);
+  }
+}
+
 /** Through a file beside it, so that it is never there in part. */
-function replaceFile(path: string, content: string | Buffer, mode: number): void {
+function replaceFile(path: string, content: string | Buffer, mode: number, owner: Stats): void {
   const beside = `${path}.${process.pid}`;
   try {
     writeFileSync(beside, content, { mode: 0o600, flag: 'wx' });
+    giveTo(beside, owner);
     // A file is made with less than its mode, by the mask of the process.
     chmodSync(beside, mode);
     renameSync(beside, path);

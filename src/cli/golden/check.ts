@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { errorMessage, ObservatoryError, packageFile } from '../../base/index.ts';
+import { errorMessage, isDoneWithin, ObservatoryError, packageFile } from '../../base/index.ts';
 import {
   type Departure,
   type ProgramReport,
@@ -10,9 +11,11 @@ import {
   readExchange,
   readGolden,
 } from '../../golden/index.ts';
-import { isObject, type JsonObject, parseOrKeep } from '../../json/index.ts';
+import { isObject, type JsonObject, parseOrKeep, redactText } from '../../json/index.ts';
+import { endTree, MARKER_VARIABLE, tieToParent } from '../../mcp-client/index.ts';
 import {
   type Command,
+  EndingSignal,
   EXIT_FAILED,
   EXIT_OK,
   numberFlag,
@@ -43,7 +46,8 @@ MCP_OBSERVATORY_GOLDEN.
 Goldens of mcpGhost are skipped: 'golden replay' is for those.
 Exit codes: 0 no program departs, 1 one does or no golden was checked, 2 bad usage.`;
 
-/** How long what a program left behind may write. */
+/** How long what a program left behind, or one that was told to end, may take. */
+const CLOSE_MS = 2_000;
 const LEFT_BEHIND_MS = 500;
 /** How much of the end of a program's stderr is shown. */
 const STDERR_CHARS = 2_000;
@@ -71,8 +75,12 @@ export const goldenCheckCommand: Command = {
       throw usageError(
         'Expected one of --live-tools and --live-model: with both, nothing is left to compare',
       );
+    using ending = new EndingSignal();
+    const stopped = new AbortController();
+    void ending.wait().then(() => stopped.abort());
     const run: RunOptions = {
       command,
+      signal: stopped.signal,
       env: {
         ...io.env,
         MCP_OBSERVATORY_LIVE: values['live-tools'] ? 'tools' : values['live-model'] ? 'model' : '',
@@ -83,6 +91,7 @@ export const goldenCheckCommand: Command = {
     const checked: Checked[] = [];
     for (const { path } of await goldensIn(positionals)) {
       const one = await checkOne(path, run);
+      if (stopped.signal.aborted) return EXIT_FAILED;
       checked.push(one);
       if (values.json === true) print(io, one);
       else
@@ -107,6 +116,8 @@ interface RunOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly timeoutMs: number;
   readonly allowExpired: boolean;
+  /** Ends the run. */
+  readonly signal: AbortSignal;
 }
 
 function tell(
@@ -163,49 +174,66 @@ async function checkOne(path: string, options: RunOptions): Promise<Checked> {
 
 type Ended = { readonly how: string | null; readonly stderr: string };
 
-/** @returns how it ended, null for the exit code 0. */
-function runProgram(
+/** Runs a program and ends all that it has started. */
+async function runProgram(
   golden: string,
   reports: string,
-  { command, env, timeoutMs }: RunOptions,
+  { command, env, timeoutMs, signal }: RunOptions,
 ): Promise<Ended> {
   const [file = '', ...args] = command;
   const replay = `--import=${packageFile('dist/lib/replay.js').href}`;
-  return new Promise((done) => {
-    let stderr = '';
-    const child = spawn(file, args, {
-      // What it prints is its own, and no part of what this command prints.
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: {
-        ...env,
-        NODE_OPTIONS: [env.NODE_OPTIONS, replay].filter(Boolean).join(' '),
-        MCP_OBSERVATORY_GOLDEN: golden,
-        MCP_OBSERVATORY_REPORTS: reports,
-      },
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
-    });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr = (stderr + text).slice(-STDERR_CHARS);
-    });
-    child.on('error', (error) => done({ how: `cannot be started: ${error.message}`, stderr }));
-    // A process that it left behind may hold its stderr.
-    child.on('exit', () => setTimeout(() => child.stderr.destroy(), LEFT_BEHIND_MS));
-    child.on('close', (code, signal) => {
-      const late = signal === 'SIGKILL' ? ` (after ${timeoutMs / 1_000} s a run is ended)` : '';
-      done({ how: code === 0 ? null : `ended with ${String(signal ?? code)}${late}`, stderr });
-    });
+  const marker = randomUUID();
+  let stderr = '';
+  const child = spawn(file, args, {
+    // A group of its own, which can be ended as a whole.
+    detached: process.platform !== 'win32',
+    // What it prints is its own, and no part of what this command prints.
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      ...env,
+      NODE_OPTIONS: [env.NODE_OPTIONS, replay].filter(Boolean).join(' '),
+      MCP_OBSERVATORY_GOLDEN: golden,
+      MCP_OBSERVATORY_REPORTS: reports,
+      [MARKER_VARIABLE]: marker,
+    },
   });
+  const untie = child.pid === undefined ? undefined : tieToParent(child.pid, marker);
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr = (stderr + text).slice(-STDERR_CHARS);
+  });
+  const exit = new Promise<string | null>((resolve) => {
+    child.once('error', (error) => resolve(`cannot be started: ${error.message}`));
+    child.once('exit', (code, by) => resolve(code === 0 ? null : `ended with ${String(by ?? code)}`));
+  });
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs, `was ended: a run may take ${timeoutMs / 1_000} s`);
+    signal.addEventListener('abort', () => resolve('was ended'), { once: true });
+  });
+  const how = await Promise.race([exit, late]).finally(() => clearTimeout(timer));
+  await endTree(
+    child,
+    exit.then(() => {}),
+    marker,
+    CLOSE_MS,
+  );
+  await untie?.();
+  // A process that left everything behind may hold its stderr.
+  await isDoneWithin(LEFT_BEHIND_MS, closed);
+  child.stderr.destroy();
+  return { how, stderr: redactText(stderr) };
 }
 
 async function readReports(folder: string): Promise<ProgramReport[]> {
   const names = await readdir(folder);
   const reports = await Promise.all(
-    names.map(async (name) => parseOrKeep(await readFile(join(folder, name), 'utf8'))),
+    names.map(async (name) => parseOrKeep(await readFile(join(folder, name), 'utf8').catch(() => ''))),
   );
   // A process that was killed while it wrote its report has none.
   return reports.filter(
-    (report): report is ProgramReport & JsonObject => isObject(report) && Number(report.asked) > 0,
+    (report): report is ProgramReport & JsonObject =>
+      isObject(report) && Number(report.asked) > 0 && Array.isArray(report.departures),
   );
 }
 

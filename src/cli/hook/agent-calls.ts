@@ -1,8 +1,7 @@
 /** The calls that a policy decides about, of one use of a tool by an agent. */
-import { lstatSync, realpathSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { resolve } from 'node:path';
 import type { JsonObject } from '../../json/index.ts';
-import { type CommandAction, readCommand, type ToolDefinition } from '../../policy/index.ts';
+import { type CommandAction, readCommand, readRealPath, type ToolDefinition } from '../../policy/index.ts';
 import type { AgentTool } from './clients.ts';
 
 /** A call, and the tool that it is of. */
@@ -83,46 +82,10 @@ function callOfAction(action: CommandAction, cwd: string): ActionCall {
 }
 
 function callOfPath(tool: 'read' | 'write', path: unknown, cwd: string): ActionCall {
-  const real = typeof path === 'string' && path !== '' ? realPath(cwd, path) : undefined;
+  const real = typeof path === 'string' && path !== '' ? readRealPath(cwd, path) : undefined;
   return real === undefined
     ? unreadable(`the file it would ${tool} is not known`)
     : own('files', tool, { path: real });
-}
-
-/** Files of the process that opens them: they are others in the hook. */
-const OF_PROCESS = /^\/(?:dev\/fd|proc\/(?:self|thread-self|\d+))(?:\/|$)/;
-
-/** The path with its links followed. Undefined for what cannot be followed, or leads to two files. */
-function realPath(cwd: string, path: string): string | undefined {
-  const whole = resolve(cwd, path);
-  if (OF_PROCESS.test(whole)) return undefined;
-  const real = followLinks(whole);
-  if (!path.split(sep).includes('..')) return real;
-  // After a link `..` is another folder for the system than in the text.
-  const asOpened = followLinks(isAbsolute(path) ? path : `${resolve(cwd)}${sep}${path}`);
-  return asOpened === real ? real : undefined;
-}
-
-/** Also where the file itself is not there yet. */
-function followLinks(path: string): string | undefined {
-  const missing: string[] = [];
-  for (let at = path; ; at = dirname(at)) {
-    try {
-      return join(realpathSync.native(at), ...missing.reverse());
-    } catch (error) {
-      // A link that leads nowhere would be written through; a loop has no end.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || isLink(at)) return undefined;
-    }
-    missing.push(basename(at));
-  }
-}
-
-function isLink(path: string): boolean {
-  try {
-    return lstatSync(path).isSymbolicLink();
-  } catch {
-    return false;
-  }
 }
 
 function own(server: string, tool: string, args: JsonObject): ActionCall {

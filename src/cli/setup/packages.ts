@@ -1,8 +1,10 @@
 /** The packages that a traced program needs beside its own, and who adds them. */
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { errorMessage, INSTALL_SDK, VERSION } from '../../base/index.ts';
+import { readObject } from '../../json/index.ts';
 import { installedPackage } from '../../setup/index.ts';
 import type { CommandIo } from '../command-line/index.ts';
 import { isFile } from './launch.ts';
@@ -45,7 +47,23 @@ export async function findMissing(folder: string): Promise<MissingPackages | und
 function findLock(folder: string): { readonly name: string; readonly folder: string } | undefined {
   const name = LOCK_FILES.find((each) => isFile(join(folder, each)));
   if (name !== undefined) return { name, folder };
+  // npm writes its first lock file there, of a workspace in any folder below.
+  if (isWorkspaceRoot(folder))
+    return {
+      name: isFile(join(folder, 'pnpm-workspace.yaml')) ? 'pnpm-lock.yaml' : 'package-lock.json',
+      folder,
+    };
   return dirname(folder) === folder ? undefined : findLock(dirname(folder));
+}
+
+function isWorkspaceRoot(folder: string): boolean {
+  if (isFile(join(folder, 'pnpm-workspace.yaml'))) return true;
+  const path = join(folder, 'package.json');
+  try {
+    return isFile(path) && readObject(JSON.parse(readFileSync(path, 'utf8'))).workspaces !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** @returns what went wrong. */

@@ -1,7 +1,8 @@
 /** `mcp-observatory setup`: writes what a program or a coding agent needs, runs the program, waits for a span. */
-import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, sep } from 'node:path';
+import { redactText } from '../../json/index.ts';
 import { diagnose } from '../../setup/index.ts';
 import {
   type Command,
@@ -65,6 +66,7 @@ const OPTIONS = {
 } as const;
 
 const BACKUP = '.before-mcp-observatory-setup';
+const KEPT = `What the files were is beside them in *${BACKUP}, keys included: do not commit or publish these. --undo takes them away.`;
 
 type Values = ReturnType<typeof readFlags<typeof OPTIONS>>['values'];
 
@@ -171,12 +173,14 @@ async function setUpFolder(
   }
   const plan = planChanges(project, values.run);
   writeChanges(folder, plan.changes, originals);
+  if (plan.changes.length > 0) report.notes.push(KEPT);
   if (report.problems.length === 0 && values['no-run'] !== true)
     await runOnce(folder, plan, io, waitMs, report, say);
 }
 
 function showChange({ before, text }: FileEdit, file: string, report: Report, say: Say): void {
-  const diff = diffLines(before?.toString('utf8') ?? '', text);
+  // Lines beside a change may hold keys, and what is printed here ends in logs.
+  const diff = diffLines(before?.toString('utf8') ?? '', text).map((line) => redactText(line));
   report.changes.push({ file, diff });
   say(`${file}${before === undefined ? ' (new)' : ''}:`);
   for (const line of diff) say(`  ${line}`);
@@ -268,7 +272,13 @@ function undoAll({ folder, home }: Places, clients: readonly string[], report: R
     const backup = readBackup(path, BACKUP);
     if (backup === undefined) continue;
     const file = toShownPath(folder, path);
-    if (!isSame(readIfThere(path), backup.after)) {
+    const now = readIfThere(path);
+    // It was never written: something ended the set-up before.
+    if (isSame(now, backup.before)) {
+      rmSync(`${path}${BACKUP}`);
+      continue;
+    }
+    if (!isSame(now, backup.after)) {
       report.problems.push(
         `${file} was changed since, so it is not restored. ${file}${BACKUP} holds what it was`,
       );
@@ -281,11 +291,12 @@ function undoAll({ folder, home }: Places, clients: readonly string[], report: R
   if (report.restored.length + report.problems.length === 0) say('There is nothing to undo');
 }
 
-/** The files of a folder that have a backup and are no links. */
+/** The files of a folder that have a backup. Links, to the folder too, lead to what no set-up has written. */
 function listEdited(folder: string): readonly string[] {
-  if (!existsSync(folder)) return [];
+  if (!existsSync(folder) || realpathSync(folder) !== folder) return [];
   return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(BACKUP))
+    .filter(({ name }) => name.endsWith(BACKUP) && name !== BACKUP)
+    .filter((entry) => entry.isFile())
     .map(({ name }) => join(folder, name.slice(0, -BACKUP.length)));
 }
 

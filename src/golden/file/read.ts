@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import {
   checkOptions,
   checkValue,
@@ -109,8 +109,14 @@ export function parseGolden(text: string, name: string): Golden {
   return { ...golden, provider_responses: expandExchanges(golden.provider_responses) };
 }
 
+/** More than what is recorded of a program can take as JSON. */
+const MAX_BYTES = 512 * 1024 * 1024;
+
 async function readText(file: string | URL, name: string): Promise<string> {
   try {
+    const about = await stat(file);
+    if (!about.isFile() || about.size > MAX_BYTES)
+      throw new Error(about.isFile() ? `it has ${about.size} bytes` : 'it is no file');
     return await readFile(file, 'utf8');
   } catch (cause) {
     throw unreadable(`Cannot read the golden ${name}: ${(cause as Error).message}`, cause);

@@ -31,7 +31,7 @@ const DIALECTS: readonly Values[] = [
     name: 'MLflow 3: mlflow/tracing/constant.py; each value is JSON',
     input: ['mlflow.spanInputs'],
     output: ['mlflow.spanOutputs'],
-    model: ['mlflow.llm.model'],
+    model: ['mlflow.llm.model', 'model'],
     provider: ['mlflow.llm.provider'],
   },
   {

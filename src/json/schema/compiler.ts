@@ -35,8 +35,8 @@ export interface CompileOptions {
   readonly reading?: SchemaReading | undefined;
   /**
    * For schemas a server wrote, which checks its arguments itself: patterns that no engine here can run are not checked
-   * and named in {@link CompiledSchema.unchecked}, and keywords with a value they do not take assert nothing and are
-   * told in {@link CompiledSchema.ignored}; else both refuse the schema. @defaultValue false
+   * and named in {@link CompiledSchema.unchecked}. Keywords with a value they do not take assert nothing, and an unknown
+   * `$schema` is read as the nearest one; {@link CompiledSchema.ignored} tells both. Else all refuse the schema. @defaultValue false
    */
   readonly isForeign?: boolean | undefined;
 }
@@ -90,7 +90,9 @@ export class Compiler {
   constructor(schema: unknown, options: CompileOptions, budget: StepBudget) {
     this.#options = options;
     this.#budget = budget;
-    this.#resources = new Resources(schema, options.remotes ?? NO_REMOTES, budget);
+    this.#resources = new Resources(schema, options.remotes ?? NO_REMOTES, budget, (error) =>
+      this.#ignore(error),
+    );
     const { root } = this.#resources;
     const node = this.#node(schema, root, options.reading ?? 'wide');
     this.wants = isObject(schema) && !isOnlyReference(schema, root) ? listWants(schema) : {};

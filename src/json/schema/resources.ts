@@ -1,23 +1,20 @@
 /** The parts of a schema that references can name: its resources (`$id`), anchors and JSON pointers. */
 import { isObject, type JsonObject } from '../lenient-json.ts';
 import { METASCHEMA, SUBSCHEMAS } from './metaschema.ts';
-import { SchemaRefusedError, shown } from './refused.ts';
+import { MisusedKeywordError, SchemaRefusedError, shown } from './refused.ts';
 import type { StepBudget } from './steps.ts';
 
 export type SchemaDialect = '2020-12' | '2019-09' | 'draft-07';
 
+/** By their address with `https`; each is also written with `http`. */
 const DIALECTS: ReadonlyMap<string, SchemaDialect> = new Map([
   ['https://json-schema.org/draft/2020-12/schema', '2020-12'],
   ['https://json-schema.org/draft/2019-09/schema', '2019-09'],
-  ['http://json-schema.org/draft-07/schema', 'draft-07'],
   ['https://json-schema.org/draft-07/schema', 'draft-07'],
-  ['http://json-schema.org/draft-06/schema', 'draft-07'],
   ['https://json-schema.org/draft-06/schema', 'draft-07'],
-  ['http://json-schema.org/draft-04/schema', 'draft-07'],
   ['https://json-schema.org/draft-04/schema', 'draft-07'],
   ['https://spec.openapis.org/oas/3.1/dialect/base', '2020-12'],
   // Whatever is the latest.
-  ['http://json-schema.org/schema', '2020-12'],
   ['https://json-schema.org/schema', '2020-12'],
 ]);
 
@@ -50,16 +47,24 @@ export class Resources {
   readonly #owners = new Map<object, Resource>();
   readonly #remotes: ReadonlyMap<string, unknown>;
   readonly #budget: StepBudget;
+  readonly #onMisuse: (error: MisusedKeywordError) => void;
   readonly root: Resource;
 
   /**
    * @param remotes further schemas by absolute URI.
-   * @throws SchemaRefusedError for an unknown `$schema` and for an `$id` that is no URI.
+   * @param onMisuse called for an unknown `$schema`, which is then read as the nearest one; may throw.
+   * @throws SchemaRefusedError for an `$id` that is no URI.
    */
-  constructor(schema: unknown, remotes: ReadonlyMap<string, unknown>, budget: StepBudget) {
+  constructor(
+    schema: unknown,
+    remotes: ReadonlyMap<string, unknown>,
+    budget: StepBudget,
+    onMisuse: (error: MisusedKeywordError) => void,
+  ) {
     this.#remotes = remotes;
     this.#budget = budget;
-    this.root = this.#add(NO_BASE, schema, readDialect(schema) ?? '2020-12');
+    this.#onMisuse = onMisuse;
+    this.root = this.#add(NO_BASE, schema, this.#dialectOf(schema) ?? '2020-12');
   }
 
   /** The resource a subschema belongs to; `fallback` for one in a place where no keyword expects a schema. */
@@ -107,10 +112,9 @@ export class Resources {
   }
 
   #load(uri: string): Resource | undefined {
-    const dialect = DIALECTS.get(uri);
-    const schema = this.#remotes.get(uri) ?? (dialect === undefined ? undefined : METASCHEMA);
+    const schema = this.#remotes.get(uri) ?? (knownDialect(uri) === undefined ? undefined : METASCHEMA);
     if (schema === undefined) return undefined;
-    return this.#add(uri, schema, readDialect(schema) ?? this.root.dialect);
+    return this.#add(uri, schema, this.#dialectOf(schema) ?? this.root.dialect);
   }
 
   #add(uri: string, schema: unknown, dialect: SchemaDialect): Resource {
@@ -134,7 +138,7 @@ export class Resources {
       resource = {
         uri,
         root: schema,
-        dialect: readDialect(schema) ?? dialect,
+        dialect: this.#dialectOf(schema) ?? dialect,
         anchors: new Map(),
         dynamicAnchors: new Map(),
       };
@@ -168,6 +172,20 @@ export class Resources {
     this.#budget.leave();
   }
 
+  #dialectOf(schema: unknown): SchemaDialect | undefined {
+    const uri = isObject(schema) ? schema.$schema : undefined;
+    if (uri === undefined || uri === null) return undefined;
+    const known = typeof uri === 'string' ? knownDialect(uri) : undefined;
+    if (known !== undefined) return known;
+    const name = shown(uri);
+    this.#onMisuse(
+      new MisusedKeywordError(
+        `The dialect ${name} is not one of 2020-12, 2019-09, draft-07, draft-06, draft-04`,
+      ),
+    );
+    return nearestDialect(name);
+  }
+
   #absolute(reference: string, base: string): string {
     this.#budget.spend(URL_STEPS);
     if (reference.length > MAX_URI_CHARS) {
@@ -189,16 +207,14 @@ function ownUri(schema: JsonObject, dialect: SchemaDialect): string | undefined 
   return $id;
 }
 
-function readDialect(schema: unknown): SchemaDialect | undefined {
-  const uri = isObject(schema) ? schema.$schema : undefined;
-  if (uri === undefined || uri === null) return undefined;
-  const dialect = typeof uri === 'string' ? DIALECTS.get(uri.replace(/#$/, '')) : undefined;
-  if (dialect === undefined) {
-    throw new SchemaRefusedError(
-      `The dialect ${shown(uri)} is not one of 2020-12, 2019-09, draft-07, draft-06, draft-04`,
-    );
-  }
-  return dialect;
+function knownDialect(uri: string): SchemaDialect | undefined {
+  return DIALECTS.get(uri.replace(/^http:/, 'https:').replace(/#$/, ''));
+}
+
+/** By the draft that a text names; else the protocol's default. */
+function nearestDialect(text: string): SchemaDialect {
+  if (text.includes('2019-09')) return '2019-09';
+  return /draft-?0?[1-7]\b/i.test(text) ? 'draft-07' : '2020-12';
 }
 
 /** Before 2019-09 everything beside `$ref` is ignored. */

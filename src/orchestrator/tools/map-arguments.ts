@@ -1,4 +1,4 @@
-import { isObject } from '../../json/index.ts';
+import { isObject, parseExactJson } from '../../json/index.ts';
 import { type AnySchema, type Schema, setKey } from './json-schema.ts';
 import type { Renames } from './property-keys.ts';
 import { type ReferencedSchema, referencedName } from './references.ts';
@@ -18,14 +18,13 @@ export interface ArgumentMapping {
 /**
  * Turns the arguments a model wrote for the offered schema into those of the server's tool: takes off the wrapping
  * argument and gives renamed properties their own names back. Only names the schema declares are touched, never the
- * keys of free-form data; values stay as they are.
+ * keys of free-form data. A text where the schema takes none is read as JSON if its value has a type that it takes: some
+ * models write lists and objects so. All other values stay as they are.
  */
 export function mapArguments(args: Arguments, mapping: ArgumentMapping): Arguments {
   const original = new Map([...mapping.renames].map(([from, to]) => [to, from]));
-  const restored =
-    original.size === 0
-      ? args
-      : (new Restorer(mapping.shown.definitions, original).restore(args, [mapping.shown.root]) as Arguments);
+  const restorer = new Restorer(mapping.shown.definitions, original);
+  const restored = restorer.restore(args, [mapping.shown.root]) as Arguments;
   if (!mapping.wrapped) return restored;
   const inner = restored[WRAPPER_KEY];
   // A model that overlooked the wrapping wrote the input itself, which is what the server wants.
@@ -43,9 +42,14 @@ class Restorer {
 
   /** @param schemas - All that describe the value; more than one where there are alternatives. */
   restore(value: unknown, schemas: readonly AnySchema[]): unknown {
-    if (typeof value !== 'object' || value === null) return value;
+    const isText = typeof value === 'string';
+    if (!isText && (typeof value !== 'object' || value === null)) return value;
     const applying = this.#expand(schemas);
     if (applying.length === 0) return value;
+    if (isText) {
+      const read = readAsJson(value, applying);
+      return typeof read === 'object' ? this.restore(read, applying) : read;
+    }
     if (Array.isArray(value))
       return value.map((item, i) =>
         this.restore(
@@ -83,6 +87,33 @@ class Restorer {
     }
     return [...found];
   }
+}
+
+/** Longer texts are no slip of a model. */
+const MAX_TEXT = 100_000;
+const ALTERNATIVES = ['anyOf', 'oneOf', 'allOf', '$ref'];
+
+/** The value that a text holds, if no schema of its place takes a text and one takes the value; else the text. */
+function readAsJson(text: string, schemas: readonly Schema[]): unknown {
+  const types = new Set<unknown>();
+  for (const schema of schemas) {
+    const { type } = schema;
+    if (type === undefined && !ALTERNATIVES.some((keyword) => schema[keyword] !== undefined)) return text;
+    for (const one of Array.isArray(type) ? type : [type]) if (one !== undefined) types.add(one);
+  }
+  if (types.has('string') || types.size === 0 || text.length > MAX_TEXT) return text;
+  try {
+    const value = parseExactJson(text);
+    return types.has(readType(value)) || (types.has('number') && typeof value === 'number') ? value : text;
+  } catch {
+    return text;
+  }
+}
+
+function readType(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return Number.isInteger(value) ? 'integer' : typeof value;
 }
 
 function itemSchema(schema: Schema, index: number): AnySchema[] {

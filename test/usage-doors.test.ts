@@ -1,0 +1,418 @@
+/** Every unit and mode that a price depends on, at every door that a usage comes through: the same tokens and cost. */
+// Runs with the others that hook the model SDKs: the hook of require() stays in the process.
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { type Attributes, SpanKind } from '@opentelemetry/api';
+import { InMemorySpanExporter, type ReadableSpan } from '@opentelemetry/sdk-trace-node';
+import type { TraceRow } from '../src/base/index.ts';
+import { instrument } from '../src/execution/index.ts';
+import { decodeJson, decodeProtobuf } from '../src/otlp/index.ts';
+import { Enricher } from '../src/processor/index.ts';
+import { type AnswerRow, answersWith, type ToldUsage } from './support/answer-rows.ts';
+import { closeWays, spanOf, throughAdapter } from './support/answer-ways.ts';
+import { encodeJson, encodeProtobuf, requestJson } from './support/otlp-encode.ts';
+import { recordSpan } from './support/span-fixture.ts';
+import { spanToRow } from './support/span-row.ts';
+
+after(closeWays);
+
+interface Case extends ToldUsage {
+  readonly provider: string;
+  readonly tokens: readonly [input: number, output: number];
+  /** In millionths of a dollar; null where none is published, or not for this mode. */
+  readonly cost: number | null;
+}
+
+const AUDIO = {
+  prompt_tokens: 117,
+  completion_tokens: 592,
+  total_tokens: 709,
+  prompt_tokens_details: { text_tokens: 17, audio_tokens: 100 },
+  completion_tokens_details: { text_tokens: 110, audio_tokens: 482 },
+};
+const CACHED_AUDIO = {
+  input_tokens: 1000,
+  output_tokens: 10,
+  total_tokens: 1010,
+  input_token_details: {
+    text_tokens: 300,
+    audio_tokens: 700,
+    cached_tokens: 600,
+    cached_tokens_details: { text_tokens: 200, audio_tokens: 400 },
+  },
+};
+const PLAIN = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 };
+const SONNET = { input_tokens: 1000, output_tokens: 100 };
+const GEMINI = { promptTokenCount: 1000, candidatesTokenCount: 100, totalTokenCount: 1100 };
+
+const openai = { provider: 'openai', api: 'chat.completions' } as const;
+const responses = { provider: 'openai', api: 'responses' } as const;
+const claude = { provider: 'anthropic', api: 'messages', model: 'claude-sonnet-4-5' } as const;
+const gemini = { provider: 'gcp.gemini', api: 'generateContent', model: 'gemini-2.5-flash' } as const;
+
+const CASES: Readonly<Record<string, Case>> = {
+  'audio in and out': {
+    ...openai,
+    model: 'gpt-audio',
+    usage: AUDIO,
+    tokens: [117, 592],
+    cost: 17 * 2.5 + 100 * 32 + 110 * 10 + 482 * 64,
+  },
+  'cached audio': {
+    ...responses,
+    model: 'gpt-realtime',
+    usage: CACHED_AUDIO,
+    tokens: [1000, 10],
+    cost: 100 * 4 + 300 * 32 + 600 * 0.4 + 10 * 16,
+  },
+  'audio in (Gemini)': {
+    ...gemini,
+    usage: {
+      ...GEMINI,
+      promptTokensDetails: [
+        { modality: 'TEXT', tokenCount: 20 },
+        { modality: 'AUDIO', tokenCount: 980 },
+      ],
+    },
+    tokens: [1000, 100],
+    cost: 20 * 0.3 + 980 + 100 * 2.5,
+  },
+  'cached audio (Gemini)': {
+    ...gemini,
+    usage: {
+      ...GEMINI,
+      cachedContentTokenCount: 500,
+      promptTokensDetails: [{ modality: 'AUDIO', tokenCount: 980 }],
+      cacheTokensDetails: [{ modality: 'AUDIO', tokenCount: 500 }],
+    },
+    tokens: [1000, 100],
+    cost: 20 * 0.3 + 480 + 500 * 0.1 + 100 * 2.5,
+  },
+  'images out': {
+    ...gemini,
+    model: 'gemini-2.5-flash-image',
+    usage: {
+      promptTokenCount: 10,
+      candidatesTokenCount: 1290,
+      totalTokenCount: 1300,
+      candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1290 }],
+    },
+    tokens: [10, 1290],
+    cost: 10 * 0.3 + 1290 * 30,
+  },
+  'reasoning outside the output': {
+    ...openai,
+    model: 'o4-mini',
+    usage: { ...PLAIN, total_tokens: 1600, completion_tokens_details: { reasoning_tokens: 500 } },
+    tokens: [1000, 600],
+    cost: 1000 * 1.1 + 600 * 4.4,
+  },
+  'thoughts (Gemini)': {
+    ...gemini,
+    usage: { ...GEMINI, thoughtsTokenCount: 500, totalTokenCount: 1600 },
+    tokens: [1000, 600],
+    cost: 300 + 600 * 2.5,
+  },
+  'searches of the web': {
+    ...claude,
+    usage: { ...SONNET, server_tool_use: { web_search_requests: 3 } },
+    tokens: [1000, 100],
+    cost: 3000 + 1500 + 30_000,
+  },
+  'cache writes for five minutes and an hour': {
+    ...claude,
+    usage: {
+      ...SONNET,
+      cache_read_input_tokens: 200,
+      cache_creation_input_tokens: 300,
+      cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 200 },
+    },
+    tokens: [1500, 100],
+    cost: 3000 + 60 + 375 + 1200 + 1500,
+  },
+  'speed fast': {
+    ...claude,
+    model: 'claude-opus-4-6',
+    usage: { ...SONNET, speed: 'fast' },
+    tokens: [1000, 100],
+    cost: null,
+  },
+  'one place': {
+    ...claude,
+    usage: { ...SONNET, inference_geo: 'us' },
+    tokens: [1000, 100],
+    cost: 4500 * 1.1,
+  },
+  'batch (Anthropic)': {
+    ...claude,
+    usage: { ...SONNET, service_tier: 'batch' },
+    tokens: [1000, 100],
+    cost: 2250,
+  },
+  'priority (Anthropic)': {
+    ...claude,
+    usage: { ...SONNET, service_tier: 'priority' },
+    tokens: [1000, 100],
+    cost: null,
+  },
+  flex: {
+    ...openai,
+    model: 'gpt-5-nano',
+    usage: PLAIN,
+    more: { service_tier: 'flex' },
+    tokens: [1000, 100],
+    cost: (50 + 40) / 2,
+  },
+  priority: {
+    ...responses,
+    model: 'gpt-4o',
+    usage: SONNET,
+    more: { service_tier: 'priority' },
+    tokens: [1000, 100],
+    cost: null,
+  },
+  'flex (Vertex AI)': {
+    ...gemini,
+    usage: { ...GEMINI, trafficType: 'ON_DEMAND_FLEX' },
+    tokens: [1000, 100],
+    cost: (300 + 250) / 2,
+  },
+  'provisioned throughput': {
+    ...gemini,
+    usage: { ...GEMINI, trafficType: 'PROVISIONED_THROUGHPUT' },
+    tokens: [1000, 100],
+    cost: null,
+  },
+};
+
+const CHAT = { 'gen_ai.operation.name': 'chat', 'gen_ai.provider.name': 'openai' };
+const CLAUDE = { ...CHAT, 'gen_ai.provider.name': 'anthropic', 'gen_ai.request.model': claude.model };
+
+const round = (usd: unknown) => (typeof usd === 'number' ? Number(usd.toFixed(12)) : usd);
+
+interface Read {
+  readonly tokens: readonly [unknown, unknown];
+  readonly cost: unknown;
+}
+
+const readRow = (span: ReadableSpan): Read => {
+  const { prompt_tokens: input, completion_tokens: output, cost_usd: cost } = spanToRow(span);
+  return { tokens: [input, output], cost: round(cost) };
+};
+
+/** A span as it is stored after it came over OTLP. */
+function receive(span: ReadableSpan, form: 'json' | 'protobuf'): ReadableSpan {
+  const { spans } =
+    form === 'json'
+      ? decodeJson(encodeJson([span]), 10)
+      : decodeProtobuf(encodeProtobuf(requestJson([span])), 10);
+  const [received] = spans;
+  assert.ok(received);
+  const enricher = new Enricher({ meterProvider: false });
+  enricher.expectReceived(received);
+  enricher.enrichReceived(received);
+  return received;
+}
+
+/** A span as another instrumentation may write it. */
+const foreign = ({ provider, model, more }: Case, usage: Attributes): ReadableSpan =>
+  recordSpan({
+    kind: SpanKind.CLIENT,
+    attributes: {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': provider,
+      'gen_ai.request.model': model,
+      ...(more?.service_tier && { [`${provider}.response.service_tier`]: more.service_tier }),
+      ...usage,
+    },
+  });
+
+function flatten(usage: object, path: string): Attributes {
+  return Object.fromEntries(
+    Object.entries(usage).flatMap(([name, value]) =>
+      typeof value === 'object'
+        ? Object.entries(flatten(value, `${path}.${name}`))
+        : [[`${path}.${name}`, value]],
+    ),
+  );
+}
+
+async function record({ provider, model, usage }: Case, response: unknown): Promise<Read> {
+  const exporter = new InMemorySpanExporter();
+  const recorder = instrument({ serviceName: 'test', exporter });
+  const told = response === undefined ? { response: 'ok', usage } : { response };
+  await recorder.recordModelCall({ model, provider, prompt: 'hello', ...told });
+  await recorder.forceFlush();
+  const [span] = exporter.getFinishedSpans();
+  await recorder.shutdown();
+  return readRow(span as ReadableSpan);
+}
+
+/** Doors by name; undefined where a case has no such door. */
+const DOORS: Readonly<Record<string, (one: Case, rows: readonly AnswerRow[]) => Promise<Read | undefined>>> =
+  {
+    whole: async (_, [row]) => readRow(await spanOf(row as AnswerRow)),
+    stream: async (_, [, row]) => readRow(await spanOf(row as AnswerRow)),
+    'the orchestrator': async (_, [row]) => adapted(row as AnswerRow),
+    'the orchestrator, streamed': async (_, [, row]) => adapted(row as AnswerRow),
+    'recordModelCall with the answer': async (one, [row]) => record(one, row?.response.body),
+    'recordModelCall with the usage': async (one) =>
+      one.more === undefined ? record(one, undefined) : undefined,
+    'ours in JSON': async (_, [row]) => readRow(receive(await spanOf(row as AnswerRow), 'json')),
+    'ours in protobuf': async (_, [row]) => readRow(receive(await spanOf(row as AnswerRow), 'protobuf')),
+    'usage as JSON text, in JSON': async (one) =>
+      readRow(receive(foreign(one, { 'llm.usage': JSON.stringify(one.usage) }), 'json')),
+    'usage as JSON text, in protobuf': async (one) =>
+      readRow(receive(foreign(one, { 'llm.usage': JSON.stringify(one.usage) }), 'protobuf')),
+    // Input that leaves out cached tokens is that of usage objects: attributes have the names of the conventions.
+    'usage as attributes': async (one) =>
+      one.api === 'generateContent' || 'cache_read_input_tokens' in one.usage
+        ? undefined
+        : readRow(receive(foreign(one, flatten(one.usage, 'gen_ai.usage')), 'json')),
+  };
+
+async function adapted(row: AnswerRow): Promise<Read> {
+  const { usage, costUsd = null } = await throughAdapter(row);
+  return { tokens: [usage?.inputTokens, usage?.outputTokens], cost: round(costUsd) };
+}
+
+describe('the units and modes of a usage', () => {
+  for (const [door, read] of Object.entries(DOORS)) {
+    test(`through: ${door}`, async () => {
+      const wrong: string[] = [];
+      for (const [name, one] of Object.entries(CASES)) {
+        const got = await read(one, answersWith(name, one));
+        if (got === undefined) continue;
+        const right = JSON.stringify({ tokens: one.tokens, cost: one.cost && round(one.cost / 1e6) });
+        const text = JSON.stringify(got);
+        if (text !== right) wrong.push(`${name}: ${text}, right is ${right}`);
+      }
+      assert.deepEqual(wrong, []);
+    });
+  }
+});
+
+/** Usage as public reports have it, with what is right. */
+const REPORTED: Readonly<Record<string, readonly [attributes: Attributes, right: Partial<TraceRow>]>> = {
+  'what was read is in the input, what was written is not (LiteLLM)': [
+    {
+      ...CLAUDE,
+      usage: JSON.stringify({
+        prompt_tokens: 120_357,
+        completion_tokens: 4156,
+        total_tokens: 124_513,
+        prompt_tokens_details: { cached_tokens: 120_269 },
+        cache_creation_input_tokens: 21_002,
+      }),
+    },
+    { prompt_tokens: 141_359, cost_usd: 0.1774422 },
+  ],
+  'a zero beside the count (LiteLLM)': [
+    {
+      ...CLAUDE,
+      usage: JSON.stringify({
+        prompt_tokens: 2459,
+        completion_tokens: 23,
+        total_tokens: 2482,
+        prompt_tokens_details: { cached_tokens: 0 },
+        cache_read_input_tokens: 2455,
+      }),
+    },
+    { prompt_tokens: 2459, cached_prompt_tokens: 2455, cost_usd: 0.0010935 },
+  ],
+  'a zero for writes that are told by their lifetime (LangChain)': [
+    {
+      ...CLAUDE,
+      'langsmith.usage_metadata': JSON.stringify({
+        input_tokens: 19,
+        output_tokens: 50,
+        total_tokens: 69,
+        input_token_details: { cache_read: 30_000, cache_creation: 0, ephemeral_1hr_input_tokens: 9000 },
+      }),
+    },
+    { prompt_tokens: 39_019, cache_write_tokens: 9000, cost_usd: 0.063807 },
+  ],
+  'audio under names of its own (LiveKit)': [
+    {
+      ...CHAT,
+      'gen_ai.request.model': 'gpt-realtime',
+      'gen_ai.usage.input_tokens': 1500,
+      'gen_ai.usage.output_tokens': 220,
+      'gen_ai.usage.input_audio_tokens': 800,
+      'gen_ai.usage.output_audio_tokens': 150,
+    },
+    { prompt_tokens: 1500, cost_usd: 0.03912 },
+  ],
+  'a cost as an object (Langfuse)': [
+    {
+      'langfuse.observation.type': 'generation',
+      'langfuse.observation.model.name': 'gpt-4o',
+      'langfuse.observation.usage_details': '{"input":10,"output":5}',
+      'langfuse.observation.cost_details': '{"input":0.01,"output":0.0023}',
+    },
+    { prompt_tokens: 10, cost_usd: 0.0123, cost_source: 'instrumentation' },
+  ],
+  'a cost as an object with a total (MLflow)': [
+    {
+      'mlflow.spanType': '"LLM"',
+      'mlflow.chat.tokenUsage': '{"input_tokens":10,"output_tokens":4,"total_tokens":14}',
+      'mlflow.llm.cost': '{"input_cost":0.001,"output_cost":0.002,"total_cost":0.003}',
+    },
+    { prompt_tokens: 10, cost_usd: 0.003 },
+  ],
+  'usage and model under plain names (MLflow, agents of OpenAI)': [
+    {
+      'mlflow.spanType': '"CHAT_MODEL"',
+      model: '"gpt-4o"',
+      usage: '{"input_tokens":120,"output_tokens":30}',
+    },
+    { prompt_tokens: 120, cost_usd: 0.0006 },
+  ],
+  'the answer as JSON (Agent Development Kit 1)': [
+    {
+      ...CHAT,
+      'gen_ai.provider.name': 'gcp.gemini',
+      'gen_ai.request.model': 'gemini-2.5-flash',
+      'gen_ai.usage.input_tokens': 1000,
+      'gen_ai.usage.output_tokens': 200,
+      'gcp.vertex.agent.llm_response': JSON.stringify({
+        content: { parts: [{ text: 'hi' }] },
+        usage_metadata: {
+          prompt_token_count: 1000,
+          candidates_token_count: 200,
+          cached_content_token_count: 800,
+          total_token_count: 1200,
+          traffic_type: 'PROVISIONED_THROUGHPUT',
+        },
+      }),
+    },
+    { cached_prompt_tokens: 800, cost_usd: null, cost_source: 'unpriced: traffic provisioned_throughput' },
+  ],
+  'counts of the response (Microsoft.Extensions.AI)': [
+    {
+      ...CHAT,
+      'gen_ai.request.model': 'gpt-4o',
+      'gen_ai.response.input_tokens': 100,
+      'gen_ai.response.output_tokens': 20,
+    },
+    { prompt_tokens: 100, cost_usd: 0.00045 },
+  ],
+  'usage and cost of an agent (pi)': [
+    {
+      ...CLAUDE,
+      'llm.usage':
+        '{"input":2,"output":319,"cacheRead":0,"cacheWrite":66396,"totalTokens":66717,"cost":{"total":0.42296}}',
+    },
+    { prompt_tokens: 66_398, cache_write_tokens: 66_396, cost_usd: 0.42296 },
+  ],
+};
+
+for (const [name, [attributes, right]] of Object.entries(REPORTED)) {
+  test(`reported usage: ${name}`, () => {
+    const row = spanToRow(receive(recordSpan({ kind: SpanKind.CLIENT, attributes }), 'json'));
+    const read = Object.fromEntries(
+      Object.keys(right).map((column) => [column, row[column as keyof TraceRow]]),
+    );
+    assert.deepEqual({ ...read, cost_usd: round(row.cost_usd) }, right);
+  });
+}
