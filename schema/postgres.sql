@@ -100,4 +100,10 @@ SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 15) AS is_m
 INSERT INTO mcp_observatory_migrations (id, name) VALUES (15, '015_call_ledger');
 \ir 015_call_ledger.sql
 \endif
+
+SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 16) AS is_missing \gset
+\if :is_missing
+INSERT INTO mcp_observatory_migrations (id, name) VALUES (16, '016_notes_and_views');
+\ir 016_notes_and_views.sql
+\endif
 COMMIT;

@@ -10,7 +10,8 @@
 -- Reviews and approvals change only through functions, of which each role may call its own. The writer adds pending reviews,
 -- asks for approvals and uses them, and sees what became of reviews whose ids it knows; it cannot decide, and what an
 -- approval is for is computed from what people look at. The reader sees how the queue stands; neither reads what is
--- reviewed. The reviewer reads it all, claims, decides, revokes, and adds decisions about tool definitions.
+-- reviewed. The reviewer reads it all, claims, decides, revokes, adds decisions about tool definitions, and
+-- writes notes on runs and keeps views.
 
 DO $$
 DECLARE
@@ -37,7 +38,7 @@ GRANT EXECUTE ON FUNCTION mcp_traces_create_partitions(integer) TO mcp_observato
 GRANT SELECT ON mcp_traces, mcp_traces_hex, mcp_prompt_drift, mcp_prompt_template_changes
   TO mcp_observatory_reader;
 GRANT SELECT ON mcp_traces_hourly, mcp_traces_daily, mcp_traces_rollup_state, mcp_traces_settle_state, mcp_tools_hourly, mcp_models_hourly,
-  mcp_definitions_hourly, mcp_sessions, mcp_runs, mcp_runs_hourly, mcp_runs_state, mcp_tax_hourly, mcp_tax_state, mcp_tool_sets, mcp_tool_tax TO mcp_observatory_reader;
+  mcp_definitions_hourly, mcp_sessions, mcp_runs, mcp_runs_hourly, mcp_runs_state, mcp_tax_hourly, mcp_tax_state, mcp_tool_sets, mcp_tool_tax, mcp_views TO mcp_observatory_reader;
 
 GRANT EXECUTE ON FUNCTION mcp_reviews_submit, mcp_reviews_outcomes, mcp_approvals_take TO mcp_observatory_writer;
 GRANT SELECT (
@@ -46,9 +47,10 @@ GRANT SELECT (
   lease_expires_at, decided_by, decided_at, note, scope
 ) ON mcp_reviews TO mcp_observatory_reader;
 GRANT SELECT ON mcp_approvals TO mcp_observatory_reader;
-GRANT SELECT ON mcp_reviews, mcp_approvals TO mcp_observatory_reviewer;
+GRANT SELECT ON mcp_reviews, mcp_approvals, mcp_views TO mcp_observatory_reviewer;
 GRANT EXECUTE ON FUNCTION mcp_reviews_outcomes, mcp_reviews_claim, mcp_reviews_decide, mcp_reviews_record, mcp_reviews_expire,
-  mcp_approvals_revoke, mcp_approvals_announce, mcp_approvals_announced TO mcp_observatory_reviewer;
+  mcp_approvals_revoke, mcp_approvals_announce, mcp_approvals_announced, mcp_runs_annotate, mcp_views_save, mcp_views_remove,
+  mcp_views_take, mcp_views_told TO mcp_observatory_reviewer;
 
 -- The writer reserves calls and tells their outcomes, each with the token of its reservation, which nobody else reads.
 GRANT EXECUTE ON FUNCTION mcp_ledger_find, mcp_ledger_reserve, mcp_ledger_settle, mcp_ledger_resolve TO mcp_observatory_writer;

@@ -3,7 +3,7 @@
  * chunks they share. `npm run build:bundle` bundles the sources; `npm run build:types`, this script with `--types`,
  * adds the declarations, from those that `tsc` has written to `dist/src`; `--strict` makes its warnings errors.
  */
-import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -154,7 +154,19 @@ async function bundlePage(folder) {
   await bundle.close();
   const needed = output.flatMap(({ imports }) => imports);
   if (needed.length > 0) throw new Error(`The page would import ${needed.join(', ')} in the browser`);
-  for (const name of ['index.html', 'page.css']) cpSync(join(source, name), join(folder, name));
+  cpSync(join(source, 'index.html'), join(folder, 'index.html'));
+  const style = readFileSync(join(source, 'page.css'), 'utf8');
+  writeFileSync(join(folder, 'page.css'), minifyStyle(style));
+}
+
+/** Without comments and the space around braces, colons of declarations, semicolons and commas. */
+function minifyStyle(style) {
+  return style
+    .replace(/\/\*[\s\S]*?\*\//gu, '')
+    .replace(/\s+/gu, ' ')
+    .replace(/ ?([{};,]) ?/gu, '$1')
+    .replace(/([{;][a-z-]+): /gu, '$1:')
+    .replaceAll(';}', '}');
 }
 
 async function bundleTypes() {

@@ -74,6 +74,59 @@ describe('the page', { skip: noPostgres() }, () => {
     assert.equal((await ask(`${page.address}api/runs?since=-1`)).status, 400);
   });
 
+  test('notes and views are kept by a person only, and the filter finds what was written', async () => {
+    const readToken = 'reads-and-never-writes';
+    await using page = await startPage({ db, port: 0, token: PAGE_TOKEN, readToken, person: 'ada' });
+    const post = (path: string, body: object, token = PAGE_TOKEN) =>
+      fetch(`${page.address}api/${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const read = async (path: string) =>
+      JSON.parse((await ask(`${page.address}api/${path}`)).body) as Record<string, unknown>;
+    await waitUntil(async () => ((await read('runs?fresh')).runs as object[]).length > 0);
+    const note = { labels: ['to check', 'billing', 'billing'], note: 'Ask <b>Bob</b> first' };
+    assert.equal((await post(`runs/${RUN}/note`, note, readToken)).status, 403);
+    assert.equal((await post(`runs/${RUN}/note`, { ...note, labels: ['x'.repeat(51)] })).status, 400);
+    assert.equal((await post(`runs/${'9'.padStart(32, '0')}/note`, note)).status, 404);
+    assert.equal((await post(`runs/${RUN}/note`, note)).status, 200);
+    for (const [filter, found] of [
+      ['label:bill', 1],
+      ['note:bob is:noted', 1],
+      ['label:other', 0],
+      ['-label:bill', 0],
+    ] as const)
+      assert.equal(((await read(`runs?q=${encodeURIComponent(filter)}`)).runs as object[]).length, found);
+    const { run } = (await read(`runs/${RUN}`)) as { run: Record<string, unknown> };
+    assert.deepEqual(
+      [run.labels, run.note, run.notedBy],
+      [['to check', 'billing'], 'Ask <b>Bob</b> first', 'page:ada'],
+    );
+    assert.deepEqual(await read(`runs/${RUN}/related`), {
+      primary: null,
+      shadows: [],
+      promptHash: null,
+      samePrompt: 0,
+      canBeGolden: false,
+    });
+    assert.deepEqual(await read(`runs/${RUN}/find?text=CARD_`), { spans: ['3ed'.padStart(16, '0')] });
+
+    const view = { name: 'dear ones', address: 'q=cost%3E1', measure: 'failed', threshold: 0.2 };
+    assert.equal((await post('views', view, readToken)).status, 403);
+    assert.equal((await post('views', { ...view, measure: 'runs' })).status, 400);
+    assert.equal((await post('views', { ...view, threshold: null })).status, 400);
+    for (let i = 0; i < 2; i += 1) assert.equal((await post('views', view)).status, 200);
+    const { views } = (await read('views')) as { views: { id: string }[] };
+    assert.deepEqual(
+      views.map(({ id: _, ...rest }) => rest),
+      [{ ...view, isOver: false }],
+    );
+    assert.equal((await post(`views/${views[0]?.id}/remove`, {})).status, 200);
+    assert.equal((await post(`views/${views[0]?.id}/remove`, {})).status, 404);
+    assert.equal((await post('views/x', {})).status, 404);
+  });
+
   test('answers are compressed for those who take it, and not sent again to those who have them', async () => {
     await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
     const zipped = { 'accept-encoding': 'gzip, br' };

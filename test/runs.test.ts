@@ -88,6 +88,9 @@ for (const databases of all) {
         risk: 'high',
         contradicted: true,
         unsupported: false,
+        labels: [],
+        note: null,
+        notedBy: null,
         isShadow: false,
         hasRoot: true,
       });

@@ -19,6 +19,7 @@ export {
   type Playback,
   type PlayerOptions,
   type PolicyStep,
+  type Program,
   type ProviderExchange,
   playGolden,
   type ReadGoldenOptions,

@@ -11,7 +11,6 @@ export {
   detectDrift,
   type Effectiveness,
   type MatchOptions,
-  toMatchGolden,
   withoutVolatile,
 } from './compare/index.ts';
 export {
@@ -53,12 +52,16 @@ export {
 } from './file/index.ts';
 export { type GoldenFromTraceOptions, goldenFromTrace } from './from-trace/index.ts';
 export { type GhostOptions, type GoldenOption, mcpGhost } from './ghost.ts';
+export { toMatchGolden } from './match.ts';
 export {
+  checkProgram,
   type Departure,
   type DepartureKind,
-  type ProgramReport,
+  type Program,
+  type ProgramCheck,
   recordThisProgram,
   replayThisProgram,
+  updateProgram,
 } from './program/index.ts';
 export {
   ModelRecorder,

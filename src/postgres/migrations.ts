@@ -25,6 +25,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 13, name: '013_settled_in_time' },
   { id: 14, name: '014_runs_told_apart' },
   { id: 15, name: '015_call_ledger' },
+  { id: 16, name: '016_notes_and_views' },
 ];
 
 /** Version of the schema that this code reads and writes. */

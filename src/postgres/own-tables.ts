@@ -22,6 +22,7 @@ export const OWN_TABLES = [
   'mcp_tool_sets',
   'mcp_tax_hourly',
   'mcp_tax_state',
+  'mcp_views',
 ] as const;
 
 const FOUND = `unnest($1::text[]) AS own (name) JOIN pg_class c ON c.oid = to_regclass(own.name)`;

@@ -65,3 +65,28 @@ export function pairCalls<T extends CallSpan>(
     .filter((span) => isSide(span) && !outer.has(span) && !inner.has(span))
     .map((span) => ({ span, gate: gates.get(span) }));
 }
+
+/** Fewest equal calls in a row that fold into one line. */
+const FOLD_FROM = 3;
+
+type FoldSpan = CallSpan & { readonly server: string | null };
+
+/** Whether two spans call the same tool of the same server. */
+function isSameCall(a: FoldSpan, b: FoldSpan): boolean {
+  return isSide(a) && isSide(b) && a.tool === b.tool && a.server === b.server && a.kind === b.kind;
+}
+
+/** Equal successive calls that went well, folded; what failed, was denied or held stands alone. */
+export function foldCalls<T extends FoldSpan>(
+  spans: readonly T[],
+  isWell: (span: T) => boolean = ({ status }) => status === 'ok',
+): readonly (readonly T[])[] {
+  const groups: T[][] = [];
+  for (const span of spans) {
+    const before = groups.at(-1)?.[0];
+    if (before !== undefined && isSameCall(span, before) && isWell(span) && isWell(before))
+      groups.at(-1)?.push(span);
+    else groups.push([span]);
+  }
+  return groups.flatMap((group) => (group.length >= FOLD_FROM ? [group] : group.map((span) => [span])));
+}

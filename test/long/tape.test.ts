@@ -10,10 +10,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { goldenCommand } from '../../src/cli/golden/index.ts';
-import { readGolden, writeGolden } from '../../src/golden/index.ts';
+import { readGolden, toMatchGolden, writeGolden } from '../../src/golden/index.ts';
 import { bundle } from '../support/bundle.ts';
 import { ROOT } from '../support/consumer.ts';
-import { type Plan, PlannedProvider, type Turn } from '../support/planned-provider.ts';
+import { programOf } from '../support/planned-programs.ts';
+import { type Plan, PlannedProvider } from '../support/planned-provider.ts';
 import { processesWith } from '../support/processes.ts';
 import { outcomeOf, type ProgramOutcome } from '../support/programs.ts';
 import { random } from '../support/random.ts';
@@ -137,25 +138,76 @@ test('requests through node:http replay alike, three at once', async () => {
   assert.ok(!readFileSync(golden, 'utf8').includes(SECRETS.at(-1) ?? ''));
 });
 
-const DEPARTURES: readonly (readonly [what: string, change: Partial<Plan>, named: RegExp])[] = [
-  ['prompt', { prompt: 'You are rude.' }, /provider_responses\[0\]\.request\.body\.messages\[0\]\.content/],
-  ['definition', { describe: 'Else' }, /request\.body\.tools\[0\]\.function\.description: expected "Adds"/],
-  ['argument', { dropArgument: 'b' }, /mcp_cassette\.calls\[0\]\.arguments\.b: expected 2, got nothing/],
-  ['order', { reversed: true }, /mcp_cassette\.calls\[0\]: asked after mcp_cassette\.calls\[1\]/],
-];
+/** How each change of `fixtures/tape/mutate.mjs` is named. */
+const CHANGES: Readonly<Record<string, RegExp>> = {
+  'changed prompt': /\[0\]\.request\.body\.messages\[0\]\.content: .* Be rude\./,
+  'prompt in other case': /messages\[0\]\.content: expected "You are .*, got "you are/,
+  'dropped system prompt': /messages\[0\]\.role: expected "system", got "user"/,
+  'changed role': /messages\[0\]\.role: expected "system", got "developer"/,
+  'added message': /messages\[2\]: expected nothing, got \{"role":"user"/,
+  'order of messages': /messages\[1\]\.role: expected "user", got "system"/,
+  'changed image': /messages\[1\]\.content\[1\]\.image_url\.url: expected/,
+  'changed definition': /tools\[0\]\.function\.description: expected "Adds", got "Else"/,
+  'changed schema': /tools\[0\]\.function\.parameters\.properties\.a\.type: expected "number", got "string"/,
+  'renamed tool': /tools\[0\]\.function\.name: expected "add", got "sum"/,
+  'dropped tool': /tools\[4\]: expected \{.*got nothing/,
+  'added tool': /tools\[5\]: expected nothing, got/,
+  'order of tools': /tools\[0\]\.function\.name: expected "add", got "secret"/,
+  'changed model': /request\.body\.model: expected "gpt-test", got "gpt-other"/,
+  'changed temperature': /request\.body\.temperature: expected 0\.2, got 0\.9/,
+  'added limit': /request\.body\.max_tokens: expected nothing, got 10/,
+  'added tool choice': /request\.body\.tool_choice: expected nothing, got "required"/,
+  'added format': /request\.body\.response_format: expected nothing/,
+  'asked for a stream': /request\.body\.stream: expected nothing, got true/,
+  'dropped seed': /request\.body\.seed: expected 7, got nothing/,
+  'changed result': /messages\[3\]\.content: expected .*!"/,
+  'dropped result': /messages\[3\]: expected \{"role":"tool".*got nothing/,
+  'changed call id': /messages\[3\]\.tool_call_id: expected "call_0_0", got "call_0_0x"/,
+  'changed history': /messages\[2\]\.content: expected null, got "I said/,
+  'request made twice': /every exchange is used that is equal to it: provider_responses\[0\]$/m,
+  'request not made': /did not use all of its golden: provider_responses\[0\]/,
+  'dropped argument': /mcp_cassette\.calls\[0\]\.arguments\.b: expected 2, got nothing/,
+  'added argument': /calls\[0\]\.arguments\.c: expected nothing, got true/,
+  'changed argument': /calls\[0\]\.arguments\.a: expected 1, got 99/,
+  'argument of another type': /calls\[0\]\.arguments\.a: expected 1, got "1"/,
+  'renamed argument': /calls\[0\]\.arguments\.ax: expected nothing, got 1/,
+  'other tool': /calls\[0\]\.tool: expected "add", got "fail"/,
+  'call made twice': /every call is used that is equal to it: mcp_cassette\.calls\[0\]$/m,
+  'call not made': /messages\[3\]\.content: expected .*got "\{\\"content\\":\[\]/,
+  'other resource': /calls\[2\]\.arguments\.uri: expected "note:\/\/one", got "note:\/\/two"/,
+  'resource not read': /did not use all of its golden: mcp_cassette\.calls\[2\]$/m,
+};
 
-test('each departure from a golden ends with code 1 and names the field', async () => {
+test('each of 36 changes to what a program sends ends it with code 1 and is named', async () => {
+  const calls = [
+    { tool: 'add', args: { a: 1, b: 2 } },
+    { tool: 'slow', args: { a: 3, b: 1 } },
+  ];
+  const program = [join(FIXTURES, 'bare.mjs'), JSON.stringify([{ agents: [[{ calls }, { text: 'end' }]] }])];
+  const { golden } = await recorded(program, SERVER);
+  const left = Object.entries(CHANGES);
+  const tryNext = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const [change, named] = next;
+      const changed = ['--import', join(FIXTURES, 'mutate.mjs'), ...program];
+      const { code, stderr } = await run('replay', golden, changed, { ...SERVER, MUTATION: change });
+      assert.equal(code, 1, `${change}: ${stderr}`);
+      assert.match(stderr, named, change);
+    }
+  };
+  await Promise.all([tryNext(), tryNext()]);
+});
+
+test('calls in another order end a program with code 1 and are named', async () => {
   const calls = [
     { tool: 'add', args: { a: 1, b: 2 } },
     { tool: 'fail', args: { a: 3 } },
   ];
   const plan: Plan = { agents: [[{ calls }, { text: 'done' }]], oneByOne: true };
   const { golden } = await recorded(agent(plan), SERVER);
-  for (const [what, change, named] of DEPARTURES) {
-    const { code, stderr } = await run('replay', golden, agent({ ...plan, ...change }), SERVER);
-    assert.equal(code, 1, `${what}: ${stderr}`);
-    assert.match(stderr, named, what);
-  }
+  const { code, stderr } = await run('replay', golden, agent({ ...plan, reversed: true }), SERVER);
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /mcp_cassette\.calls\[0\]: asked after mcp_cassette\.calls\[1\]/);
 });
 
 test('golden check runs a program against each golden, and reports what departs in every form', async () => {
@@ -253,10 +305,63 @@ test('golden check ends all that a program has started, also when it is ended it
   assert.deepEqual(readdirSync(out), []);
 });
 
-test('generated programs replay without a false mismatch', async () => {
-  for (const seed of [1, 2]) {
-    const plans = Array.from({ length: 8 }, (_, index) => planOf(random(100 * seed + index)));
-    await recordAndReplay(agent(...plans), SERVER, 2);
+test('a program recorded twice replays whatever its ids, ports and counters, and its golden tells which vary', async () => {
+  const folder = tempDir();
+  const golden = join(folder, 'varies.json');
+  const counter = join(folder, 'counter');
+  writeFileSync(counter, '8');
+  const calls = [{ tool: 'add', args: { a: 1, b: 2 } }];
+  const plans = JSON.stringify([{ agents: [[{ calls }, { text: 'done' }]] }]);
+  const changed = ['--import', join(FIXTURES, 'mutate.mjs')];
+  const command = [process.execPath, ...changed, join(FIXTURES, 'bare.mjs'), plans];
+  const env = { PATH: process.env.PATH ?? '', COUNTER: counter, MODEL_URL: provider.url, ...SERVER };
+  const check = (...flags: readonly string[]) =>
+    runCommand(goldenCommand, ['check', golden, ...flags, '--', ...command], [], env);
+  const once = await check('--update');
+  assert.match(once.stdout, /different[\s\S]*parameter: .*seed: expected 16, got 17/);
+  const { comparison, ...rest } = await readGolden(golden);
+  await writeGolden(golden, { ...rest, comparison: { ...comparison, bounds: { max_total_tokens: 90 } } });
+  const twice = await check('--update', '--twice');
+  assert.match(twice.stdout, /^updated /);
+  const learned = await readGolden(golden);
+  assert.equal(learned.comparison.bounds.max_total_tokens, 90);
+  const { 'mcp_cassette.calls[0].arguments.trace': trace, ...matchers } = learned.comparison.matchers;
+  assert.ok(typeof trace === 'object' && 'volatile' in trace, JSON.stringify(trace));
+  assert.equal(matchers['provider_responses[0].request.body.seed'], 'number');
+  const prompt = matchers['provider_responses[0].request.body.messages[0].content'];
+  assert.match(
+    JSON.stringify(prompt),
+    /\{"volatile":"You are helpful\. It is \*\. Run \*.* calls back http:\/\/127\.0\.0\.1:\*\/done as \*/,
+  );
+  const gone = { ...env, MODEL_URL: 'http://127.0.0.1:9', MCP_SERVER: '/gone/server.mjs' };
+  await toMatchGolden({ command, env: gone }, golden);
+  for (const [mutation, named] of [
+    ['changed prompt', /prompt: .*Be rude/],
+    ['changed argument', /argument: .*calls\[0\]\.arguments\.a: expected 1, got 99/],
+  ] as const) {
+    const mutated = toMatchGolden({ command, env: { ...gone, MUTATION: mutation } }, golden);
+    await assert.rejects(mutated, { code: 'GOLDEN_MISMATCH', message: named });
+  }
+  const before = readFileSync(golden, 'utf8');
+  await assert.rejects(toMatchGolden({ command, env: gone }, golden, { update: true }), /is not updated/);
+  assert.equal(readFileSync(golden, 'utf8'), before);
+  await toMatchGolden({ command, env }, golden, { update: true, twice: true });
+});
+
+test('generated programs replay without a false mismatch', async (t) => {
+  const seed = Number(process.env.TAPE_SEED ?? 1);
+  const count = Number(process.env.TAPE_PROGRAMS ?? 4);
+  t.diagnostic(`TAPE_SEED=${seed} TAPE_PROGRAMS=${count}`);
+  const server = spawn(process.execPath, [SERVER.MCP_SERVER, 'http']);
+  const port = String((await once(server.stdout, 'data'))[0]).trim();
+  try {
+    for (let at = 0; at < count; at += 1) {
+      const { plans, env } = programOf(random(1_000 * seed + at));
+      const url = env.MCP_HTTP === undefined ? {} : { MCP_URL: `http://127.0.0.1:${port}/mcp` };
+      await recordAndReplay(agent(...plans), { ...SERVER, ...env, ...url }, 1);
+    }
+  } finally {
+    server.kill();
   }
 });
 
@@ -437,22 +542,3 @@ test('what a server goes on to send after its answer is recorded whole, in linea
   const { mcp_cassette: cassette } = await readGolden(golden);
   assert.equal(cassette?.calls[0]?.sent_after?.length, 4000);
 });
-
-/** A plan of one to three conversations of up to four turns, with parallel calls, waits, retries and failures. */
-function planOf(below: (limit: number) => number): Plan {
-  const call = () => {
-    const tool = ['add', 'add', 'slow', 'fail', 'missing'][below(5)] as string;
-    return { tool, args: { a: below(12), ...(below(2) === 0 ? { b: below(9) } : {}) } };
-  };
-  const turn = (): Turn => ({
-    ms: below(8),
-    ...(below(5) === 0 ? { retries: 1 } : {}),
-    ...(below(9) === 0 ? { status: 400 } : {}),
-    calls: Array.from({ length: 1 + below(3) }, call),
-  });
-  const agents = Array.from({ length: 1 + below(3) }, (): Turn[] => [
-    ...Array.from({ length: below(4) }, turn),
-    { ms: below(8), text: `the end of ${below(1_000)}` },
-  ]);
-  return { agents, stream: below(2) === 0, ...(below(3) === 0 ? { resource: 'note://one' } : {}) };
-}

@@ -24,6 +24,8 @@ export interface Plan {
   readonly stream?: boolean;
   /** Read from the server at the end. */
   readonly resource?: string;
+  /** In base64, given by the user. */
+  readonly image?: string;
   readonly prompt?: string;
   readonly describe?: string;
   readonly withoutTool?: string;

@@ -111,7 +111,7 @@ export function writeWithBackup(
   if (!isSame(readIfThere(path), before))
     throw usageError(`'${path}' was changed just now, so it is not edited. Try again`);
   keepBackup(path, ending, before, original, Buffer.from(text));
-  replaceFile(path, text, before === undefined ? newMode : statSync(path).mode & 0o777, ownerOf(path));
+  replaceFile(path, text, before === undefined ? newMode : statSync(path).mode & 0o777, readOwner(path));
 }
 
 /** Keeps what a file was, for one that is written, or was by another program. */
@@ -125,7 +125,7 @@ export function keepBackup(
   const known = readBackup(path, ending);
   const kept = known !== undefined && before?.equals(known.after) === true ? known.before : original;
   const backup = { before: kept?.toString('base64') ?? null, after: after.toString('base64') };
-  replaceFile(`${path}${ending}`, JSON.stringify(backup), 0o600, ownerOf(path));
+  replaceFile(`${path}${ending}`, JSON.stringify(backup), 0o600, readOwner(path));
 }
 
 export function isSame(one: Buffer | undefined, other: Buffer | undefined): boolean {
@@ -150,12 +150,12 @@ export function readBackup(path: string, ending: string): Backup | undefined {
 /** Puts a file back, or takes it away where `content` is undefined, and its backup with it. */
 export function restoreFile(path: string, ending: string, content: Buffer | string | undefined): void {
   if (content === undefined) rmSync(path);
-  else replaceFile(realpathSync(path), content, statSync(path).mode & 0o777, ownerOf(path));
+  else replaceFile(realpathSync(path), content, statSync(path).mode & 0o777, readOwner(path));
   rmSync(`${path}${ending}`, { force: true });
 }
 
 /** Whose a file is, or is to be: of the one who has its folder, so that what root writes for somebody is theirs. */
-function ownerOf(path: string): Stats {
+function readOwner(path: string): Stats {
   return statSync(existsSync(path) ? path : dirname(path));
 }
 
@@ -163,7 +163,7 @@ function makeFolder(path: string): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path));
   mkdirSync(path);
-  giveTo(path, ownerOf(dirname(path)));
+  giveTo(path, readOwner(dirname(path)));
 }
 
 /** @throws ObservatoryError `INVALID_OPTION` where it would be another's afterwards */

@@ -6,7 +6,7 @@ import type { Departure } from '../../golden/index.ts';
 /** The result of one golden. */
 export interface Checked {
   readonly path: string;
-  readonly outcome: 'same' | 'different' | 'error' | 'skipped';
+  readonly outcome: 'same' | 'updated' | 'different' | 'error' | 'skipped';
   /** Of the kind `golden` if the file cannot be used. */
   readonly departures: readonly (Omit<Departure, 'kind'> & { readonly kind: Departure['kind'] | 'golden' })[];
   readonly total_tokens: number | null;

@@ -105,14 +105,18 @@ async function replayOne(path: string, options: ReplayOptions): Promise<Outcome>
 }
 
 /** The given files, and the goldens in the given folders without shared tool definitions. */
-export async function goldensIn(paths: readonly string[]): Promise<{ path: string; isNamed: boolean }[]> {
+export async function goldensIn(
+  paths: readonly string[],
+  mayBeNew = false,
+): Promise<{ path: string; isNamed: boolean }[]> {
   const found: { path: string; isNamed: boolean }[] = [];
   for (const path of paths) {
-    let isFolder: boolean;
+    let isFolder = false;
     try {
       isFolder = (await stat(path)).isDirectory();
     } catch (cause) {
-      throw usageError(`There is no file or folder '${path}'`, cause);
+      if (!mayBeNew || !path.endsWith('.json'))
+        throw usageError(`There is no file or folder '${path}'`, cause);
     }
     if (!isFolder) {
       found.push({ path, isNamed: true });

@@ -1,17 +1,7 @@
-import { checkOptions, checkValue, kinds, type OptionKinds } from '../../base/index.ts';
 import { ABSENT, type Difference, differencesBetween, type Tolerance } from '../../json/index.ts';
 import { type GhostResult, toWire, type WireGhostResult } from '../../orchestrator/index.ts';
 import { normalizePrompt } from '../../signals/index.ts';
-import {
-  describeDifference,
-  type Finding,
-  type Golden,
-  GoldenMismatchError,
-  type GoldenOutput,
-  readGolden,
-  Scrubber,
-  writeGolden,
-} from '../file/index.ts';
+import { describeDifference, type Finding, type Golden, type GoldenOutput, Scrubber } from '../file/index.ts';
 import { answerFinding, readTolerance } from './rules.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -206,45 +196,15 @@ function findings(differences: readonly Difference[]): Finding[] {
 }
 
 export interface MatchOptions extends CompareOptions {
-  /** Write the result into the golden instead of comparing. @defaultValue whether `UPDATE_GOLDENS` is `1` */
+  /** Write the result into the golden instead of comparing; record a program anew. @defaultValue whether `UPDATE_GOLDENS` is `1` */
   readonly update?: boolean | undefined;
+  /**
+   * When the golden of a program is updated, learn what is volatile from a second run, which is answered from the first.
+   * @defaultValue false
+   */
+  readonly twice?: boolean | undefined;
   /** Accept an expired golden. @defaultValue false */
   readonly allowExpired?: boolean | undefined;
-}
-
-const OPTIONS: OptionKinds<MatchOptions> = {
-  update: kinds.boolean,
-  allowExpired: kinds.boolean,
-  replayed: kinds.boolean,
-};
-
-/**
- * Asserts that a result matches a golden, see {@link compareWithGolden}. Throws on a mismatch, so it works in any test
- * runner.
- *
- * @param result of `mcpGhost`, or its wire form; for goldens of other runners their output.
- * @throws GoldenMismatchError with the places that differ; the errors of `readGolden`.
- */
-export async function toMatchGolden(
-  result: GhostResult | WireGhostResult | GoldenOutput,
-  path: string,
-  options: MatchOptions = {},
-): Promise<void> {
-  checkOptions(options, OPTIONS, 'toMatchGolden()');
-  checkValue('the result of toMatchGolden()', result, kinds.object);
-  const update = options.update ?? process.env.UPDATE_GOLDENS === '1';
-  const golden = await readGolden(path, { allowExpired: options.allowExpired === true || update });
-  const output = toOutput(result);
-  if (update) {
-    await writeGolden(path, { ...golden, golden_output: output });
-    return;
-  }
-  const findings = compareWithGolden(golden, output, options);
-  if (findings.length === 0) return;
-  throw new GoldenMismatchError(
-    `The result is not that of the golden ${path} (UPDATE_GOLDENS=1 takes it):`,
-    findings,
-  );
 }
 
 /** A result as goldens hold it: in its wire form, without secrets. */

@@ -2,7 +2,6 @@ export {
   checkBounds,
   compareWithGolden,
   type MatchOptions,
-  toMatchGolden,
   toOutput,
   withoutVolatile,
 } from './compare.ts';

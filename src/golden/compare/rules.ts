@@ -1,6 +1,13 @@
 import type { Tolerance } from '../../json/index.ts';
 import { normalizedPromptHash, selfConsistencyScore } from '../../signals/index.ts';
-import { type AnswerCheck, describeDifference, type Finding, type Matcher } from '../file/index.ts';
+import {
+  type AnswerCheck,
+  describeDifference,
+  type Finding,
+  isSameButFor,
+  type Matcher,
+  matchPattern,
+} from '../file/index.ts';
 
 const PLACE = 'final_result';
 
@@ -55,7 +62,11 @@ export function readTolerance(matchers: Readonly<Record<string, Matcher>>): Tole
 }
 
 function satisfies(matcher: Matcher, expected: unknown, actual: unknown): boolean {
-  if (typeof matcher === 'object') return typeof actual === 'string' && isLike(actual, matcher.like);
+  if (typeof matcher === 'object') {
+    if (typeof actual !== 'string') return false;
+    if ('like' in matcher) return matchPattern(matcher.like, actual) !== undefined;
+    return typeof expected === 'string' && isSameButFor(matcher.volatile, expected, actual);
+  }
   switch (matcher) {
     case 'any':
       return true;
@@ -75,30 +86,4 @@ function satisfies(matcher: Matcher, expected: unknown, actual: unknown): boolea
 
 function readType(value: unknown): string {
   return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
-}
-
-/** Whether a text matches a pattern in which `*` matches any characters, and a backslash takes the next one as it is. */
-function isLike(text: string, pattern: string): boolean {
-  // Linear in the text.
-  const [head = '', ...rest] = listLiterals(pattern);
-  const tail = rest.pop();
-  if (tail === undefined) return text === head;
-  if (!text.startsWith(head) || text.length < head.length + tail.length || !text.endsWith(tail)) return false;
-  let from = head.length;
-  for (const part of rest) {
-    const at = text.indexOf(part, from);
-    if (at === -1) return false;
-    from = at + part.length;
-  }
-  return from <= text.length - tail.length;
-}
-
-/** The texts between the `*` of a pattern. */
-function listLiterals(pattern: string): string[] {
-  const literals = [''];
-  for (const [token] of pattern.matchAll(/\\?./gs)) {
-    if (token === '*') literals.push('');
-    else literals.push((literals.pop() ?? '') + token.slice(-1));
-  }
-  return literals;
 }

@@ -246,9 +246,17 @@ export type AnswerCheck =
 
 /**
  * What a volatile field must be, instead of equal: `any` value, one of the `same_type`, a `uuid`, an ISO 8601
- * `timestamp`, a `number`, or a string `like` a pattern in which `*` matches any characters.
+ * `timestamp`, a `number`, a string `like` a pattern in which `*` matches any characters, or the recorded string but for
+ * `volatile` parts: the pattern's `*`, each of which matches what is like the recorded part.
  */
-export type Matcher = 'any' | 'same_type' | 'uuid' | 'timestamp' | 'number' | { readonly like: string };
+export type Matcher =
+  | 'any'
+  | 'same_type'
+  | 'uuid'
+  | 'timestamp'
+  | 'number'
+  | { readonly like: string }
+  | { readonly volatile: string };
 
 export interface ComparisonRules {
   readonly final_answer: AnswerCheck;

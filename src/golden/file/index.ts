@@ -38,6 +38,7 @@ export { importExchanges, type RecordedExchange, readRecordedExchange } from './
 export { fromGoldenInput, readSecrets, toGoldenInput } from './input.ts';
 export { Journal } from './journal.ts';
 export { A_CATEGORY, A_DATE_OR_NULL, A_GOLDEN, A_NUMBER_OR_NULL } from './option-kinds.ts';
+export { isSameButFor, matchPattern, withRecordedParts } from './pattern.ts';
 export {
   type GoldenProblem,
   inspectGolden,
@@ -53,6 +54,7 @@ export {
   readExchange,
 } from './read-exchange.ts';
 export { keptResponseHeaders, Scrubber } from './scrubber.ts';
+export { learnMatcher } from './volatile.ts';
 export {
   countEvents,
   fromWireResponse,

@@ -1,5 +1,6 @@
 import { isObject } from '../../json/index.ts';
 import type { Matcher, McpCall, ProviderExchange } from './format.ts';
+import { learnPattern, toPattern } from './pattern.ts';
 
 /** A time in a text counts as the clock's if it is within this of when the text was sent, in either direction. */
 const NEAR_MS = 120_000;
@@ -64,6 +65,19 @@ export function volatileMatchers(
   return found;
 }
 
+/**
+ * The matcher for a value that another run of the same program sends otherwise.
+ * @returns undefined if it differs in more than a number or parts of a text.
+ */
+export function learnMatcher(recorded: unknown, other: unknown, known?: Matcher): Matcher | undefined {
+  if (typeof recorded === 'number' && typeof other === 'number') return 'number';
+  if (typeof recorded !== 'string' || typeof other !== 'string') return undefined;
+  if (Math.max(recorded.length, other.length) > MAX_TEXT) return undefined;
+  const pattern = typeof known === 'object' && 'volatile' in known ? known.volatile : undefined;
+  const learned = learnPattern(recorded, other, pattern);
+  return learned === undefined ? undefined : { volatile: learned };
+}
+
 interface Reading {
   /** When the value was sent, in milliseconds since the epoch. */
   readonly clock: number;
@@ -84,18 +98,10 @@ function collect(value: unknown, place: string, reading: Reading, found: Record<
 }
 
 function findMatcher(text: string, reading: Reading): Matcher | undefined {
-  let from = 0;
-  let like = '';
-  for (const { 0: token, index } of text.matchAll(TOKENS)) {
-    if (!isVolatile(token, reading)) continue;
-    like += `${escaped(text.slice(from, index))}*`;
-    from = index + token.length;
-  }
-  return from === 0 ? undefined : { like: like + escaped(text.slice(from)) };
-}
-
-function escaped(text: string): string {
-  return text.replace(/[*\\]/g, '\\$&');
+  const parts = [...text.matchAll(TOKENS)]
+    .filter(([token]) => isVolatile(token, reading))
+    .map(({ 0: token, index }) => [index, index + token.length] as const);
+  return parts.length === 0 ? undefined : { volatile: toPattern(text, parts) };
 }
 
 function isVolatile(token: string, { clock, isAnswered }: Reading): boolean {

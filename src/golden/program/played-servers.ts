@@ -103,27 +103,31 @@ async function answered(
       resolve(response);
     };
     if (isStream) open();
-    const close = (end: () => void): void => {
+    const giveUp = (): void => {
+      reject(signal?.reason);
+      close(() => stream?.error(signal?.reason));
+    };
+    // A client may have one signal for all its requests.
+    signal?.addEventListener('abort', giveUp);
+    const close = (end?: () => void): void => {
       left = 0;
+      signal?.removeEventListener('abort', giveUp);
       try {
-        end();
+        end?.();
       } catch {
         // The client has closed it.
       }
     };
-    signal?.addEventListener('abort', () => {
-      reject(signal.reason);
-      close(() => stream?.error(signal.reason));
-    });
     const carrier = {
       send: (message: object) => {
         const isAnswer = 'result' in message || 'error' in message;
+        if (left === 0) return;
         if (isAnswer && !isStream) {
           resolve(Response.json(message));
+          close();
           return;
         }
         open();
-        if (left === 0) return;
         stream?.enqueue(encoder.encode(`event: message\ndata: ${JSON.stringify(message)}\n\n`));
         if (isAnswer) left -= 1;
         if (left === 0) close(() => stream?.close());

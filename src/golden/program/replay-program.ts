@@ -1,9 +1,16 @@
 import type { ChildProcess } from 'node:child_process';
 import http, { type ClientRequest } from 'node:http';
 import * as streams from 'node:stream';
-import { errorMessage } from '../../base/index.ts';
+import { errorMessage, writePrivateFileSync } from '../../base/index.ts';
 import { parseOrKeep } from '../../json/index.ts';
-import { type Golden, GoldenMismatchError, readGolden, Scrubber } from '../file/index.ts';
+import {
+  formatGolden,
+  type Golden,
+  GoldenMismatchError,
+  readGolden,
+  Scrubber,
+  sealGolden,
+} from '../file/index.ts';
 import { sentTwice } from '../record/index.ts';
 import { answerFromGolden, GoldenPlayer, toServer } from '../replay/index.ts';
 import { playedProcess } from './played-process.ts';
@@ -29,6 +36,8 @@ export interface ReplayProgramOptions {
   readonly live?: 'tools' | 'model' | undefined;
   /** A folder for a {@link ProgramReport}. A process that asks nothing has then not departed: others may. */
   readonly reports?: string | undefined;
+  /** Write what the program sends otherwise than in the recording to the golden, as volatile. @defaultValue false */
+  readonly learn?: boolean | undefined;
 }
 
 /**
@@ -37,7 +46,7 @@ export interface ReplayProgramOptions {
  * @throws ObservatoryError the errors of `readGolden`.
  */
 export async function replayProgram(path: string, options: ReplayProgramOptions = {}): Promise<void> {
-  const replay = new ProgramReplay(await readGolden(path), options);
+  const replay = new ProgramReplay(path, await readGolden(path), options);
   installSeams(replay);
   process.once('exit', () => {
     if (!replay.finish()) process.exitCode ||= 1;
@@ -50,6 +59,7 @@ const BOUNDS: ReadonlySet<DepartureKind> = new Set(['tokens', 'cost', 'time']);
 class ProgramReplay implements Seams {
   readonly #player: GoldenPlayer;
   readonly #servers: PlayedServers;
+  readonly #path: string;
   readonly #golden: Golden;
   readonly #live: ReplayProgramOptions['live'];
   readonly #reports: string | undefined;
@@ -57,11 +67,12 @@ class ProgramReplay implements Seams {
   readonly #server: http.Server;
   readonly #request = http.request;
 
-  constructor(golden: Golden, { live, reports }: ReplayProgramOptions) {
+  constructor(path: string, golden: Golden, { live, reports, learn }: ReplayProgramOptions) {
+    this.#path = path;
     this.#golden = golden;
     this.#live = live;
     this.#reports = reports;
-    this.#player = new GoldenPlayer(golden, { liveTools: live === 'tools' });
+    this.#player = new GoldenPlayer(golden, { liveTools: live === 'tools', learn });
     this.#servers = new PlayedServers(golden, this.#player);
     this.#player.signal.addEventListener('abort', () => sayFailure(this.#player.failure), { once: true });
     this.#server = toServer(
@@ -159,12 +170,24 @@ class ProgramReplay implements Seams {
     const report = toReport({ golden, asked, failure, order, unused, exchanges: played });
     for (const { kind, message } of report.departures) if (BOUNDS.has(kind)) say(message);
     try {
+      if (report.departures.length === 0) this.#keepLearned();
       if (this.#reports !== undefined) writeReport(this.#reports, report);
     } catch (error) {
       sayFailure(error);
       return false;
     }
     return isOther || report.departures.length === 0;
+  }
+
+  #keepLearned(): void {
+    const { learned } = this.#player;
+    const places = Object.keys(learned);
+    if (places.length === 0) return;
+    const { comparison } = this.#golden;
+    const matchers = { ...comparison.matchers, ...learned };
+    const golden = sealGolden({ ...this.#golden, comparison: { ...comparison, matchers } });
+    writePrivateFileSync(this.#path, formatGolden(golden));
+    say(`Volatile in ${this.#path}: ${places.join(', ')}`);
   }
 
   #findUnused(): GoldenMismatchError | undefined {

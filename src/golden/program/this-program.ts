@@ -21,7 +21,7 @@ export function recordThisProgram(env: Environment): void {
  * @throws ObservatoryError `INVALID_OPTION`, and the errors of `readGolden`: without a golden nothing may run
  */
 export async function replayThisProgram(env: Environment): Promise<void> {
-  const { MCP_OBSERVATORY_LIVE: live, MCP_OBSERVATORY_REPORTS: reports } = env;
+  const { MCP_OBSERVATORY_LIVE: live, MCP_OBSERVATORY_REPORTS: reports, MCP_OBSERVATORY_LEARN: learn } = env;
   if (live !== undefined && live !== '' && live !== 'tools' && live !== 'model')
     throw new ObservatoryError(
       'INVALID_OPTION',
@@ -30,6 +30,7 @@ export async function replayThisProgram(env: Environment): Promise<void> {
   await replayProgram(pathIn(env), {
     live: live === '' ? undefined : live,
     reports: reports === '' ? undefined : reports,
+    learn: learn === '1',
   });
 }
 

@@ -1,10 +1,10 @@
 import { ObservatoryError } from '../../base/index.ts';
 import type { JsonObject } from '../../json/index.ts';
 import { type OpenLink, RecordedTimeout, type ServerLink, SessionExpired } from '../../mcp-client/index.ts';
-import { readTolerance } from '../compare/index.ts';
 import {
   type Golden,
   GoldenMismatchError,
+  type Matcher,
   type McpCall,
   type McpConnection,
   Scrubber,
@@ -19,10 +19,15 @@ export class CassettePlayer {
   readonly #calls: Entries<McpCall>;
   readonly #scrubber = new Scrubber();
 
-  constructor(golden: Golden, onMiss: (error: GoldenMismatchError) => GoldenMismatchError) {
+  /** @param learned as of `Entries` */
+  constructor(
+    golden: Golden,
+    onMiss: (error: GoldenMismatchError) => GoldenMismatchError,
+    learned?: Record<string, Matcher>,
+  ) {
     this.#testName = golden.test_name;
     this.#onMiss = onMiss;
-    this.#calls = new Entries('', readTolerance(golden.comparison.matchers));
+    this.#calls = new Entries('', golden.comparison.matchers, learned);
     const cassette = golden.mcp_cassette;
     for (const [name, server] of Object.entries(cassette?.servers ?? {})) {
       this.#connections.set(name, [...server.connections]);

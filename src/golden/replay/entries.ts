@@ -1,5 +1,12 @@
 import { canonicalHash, type Difference, differencesBetween, type Tolerance } from '../../json/index.ts';
-import { GoldenMismatchError } from '../file/index.ts';
+import { readTolerance } from '../compare/index.ts';
+import {
+  type ComparisonRules,
+  GoldenMismatchError,
+  learnMatcher,
+  type Matcher,
+  withRecordedParts,
+} from '../file/index.ts';
 
 interface Entry<T> {
   readonly place: string;
@@ -25,17 +32,26 @@ interface Nearest {
 export class Entries<T> {
   /** Place of a canonical value in an entry, for matchers and messages. */
   readonly #inside: string;
+  readonly #matchers: ComparisonRules['matchers'];
   readonly #tolerance: Tolerance;
+  readonly #learned: Record<string, Matcher> | undefined;
   readonly #entries: Entry<T>[] = [];
   readonly #waiting = new Map<string, Entry<T>[]>();
 
   /**
    * @param inside place of what an entry is found by in the entry.
-   * @param tolerance for what need not be equal, by its place in the golden.
+   * @param matchers for what need not be equal, by its place in the golden.
+   * @param learned takes the matchers for what differs besides, if it is no more than numbers and parts of texts.
    */
-  constructor(inside: string, tolerance: Tolerance) {
+  constructor(
+    inside: string,
+    matchers: ComparisonRules['matchers'],
+    learned: Record<string, Matcher> | undefined,
+  ) {
     this.#inside = inside;
-    this.#tolerance = tolerance;
+    this.#matchers = matchers;
+    this.#tolerance = readTolerance(matchers);
+    this.#learned = learned;
   }
 
   /**
@@ -55,10 +71,28 @@ export class Entries<T> {
   take(canonical: unknown): Found<T> | undefined {
     const entry =
       this.#waiting.get(canonicalHash(canonical))?.find(({ used }) => !used) ??
-      this.#entries.find((one) => !one.used && this.#differences(one, canonical).length === 0);
+      this.#entries.find((one) => !one.used && this.#differences(one, canonical).length === 0) ??
+      this.#learn(canonical);
     if (entry === undefined) return undefined;
     entry.used = true;
     return entry;
+  }
+
+  /** The unused entry that differs the least. @returns undefined if what differs cannot be learned, or need not be */
+  #learn(canonical: unknown): Entry<T> | undefined {
+    if (this.#learned === undefined) return undefined;
+    const [best] = this.#entries
+      .filter(({ used }) => !used)
+      .map((entry) => ({ entry, differences: this.#differences(entry, canonical) }))
+      .sort((left, right) => left.differences.length - right.differences.length);
+    const matchers: Record<string, Matcher> = {};
+    for (const { place, expected, actual } of best?.differences ?? []) {
+      const matcher = learnMatcher(expected, actual, this.#matchers[place]);
+      if (matcher === undefined) return undefined;
+      matchers[place] = matcher;
+    }
+    Object.assign(this.#learned, matchers);
+    return best?.entry;
   }
 
   /** Whether an entry is found by something, used or not. */
@@ -85,10 +119,27 @@ export class Entries<T> {
     const nearest = this.#nearest(canonical);
     if (nearest === undefined) return new GoldenMismatchError(`${what}: it holds no ${noun}`);
     const { place, used, differences } = nearest;
+    const again = this.#entries.filter((one) => one.used && this.#differences(one, canonical).length === 0);
+    if (again.length > 0) {
+      const places = again.map((one) => one.place).join(', ');
+      return new GoldenMismatchError(`${what}: every ${noun} is used that is equal to it: ${places}`);
+    }
     const where = used
       ? `every ${noun} is used; the nearest was ${place}`
       : `the nearest is ${place}, which differs at`;
-    return new GoldenMismatchError(`${what}: ${where}`, differences);
+    return new GoldenMismatchError(
+      `${what}: ${where}`,
+      differences.map((one) => this.#withoutVolatile(one)),
+    );
+  }
+
+  /** With the recorded volatile parts, so that a message shows what else differs. */
+  #withoutVolatile(difference: Difference): Difference {
+    const { place, expected, actual } = difference;
+    const matcher = this.#matchers[place];
+    if (typeof matcher !== 'object' || !('volatile' in matcher)) return difference;
+    if (typeof expected !== 'string' || typeof actual !== 'string') return difference;
+    return { ...difference, actual: withRecordedParts(matcher.volatile, expected, actual) };
   }
 
   #differences({ place, canonical: recorded }: Entry<T>, canonical: unknown): Difference[] {

@@ -2,12 +2,12 @@ import { checkOptions, checkValue, kinds, type OptionKinds } from '../../base/in
 import { isObject, stringAt } from '../../json/index.ts';
 import { isNotice } from '../../orchestrator/index.ts';
 import { isImageLabel } from '../../wire/index.ts';
-import { readTolerance } from '../compare/index.ts';
 import {
   A_GOLDEN,
   fromWireResponse,
   type Golden,
   GoldenMismatchError,
+  type Matcher,
   type ProviderExchange,
   Scrubber,
   toWireRequest,
@@ -25,9 +25,18 @@ export interface PlayerOptions {
    * wording. @defaultValue false
    */
   readonly inOrder?: boolean | undefined;
+  /**
+   * Answer also what differs from a recorded request or call in numbers and parts of texts only, and note what these are
+   * in `learned`. @defaultValue false
+   */
+  readonly learn?: boolean | undefined;
 }
 
-const OPTIONS: OptionKinds<PlayerOptions> = { liveTools: kinds.boolean, inOrder: kinds.boolean };
+const OPTIONS: OptionKinds<PlayerOptions> = {
+  liveTools: kinds.boolean,
+  inOrder: kinds.boolean,
+  learn: kinds.boolean,
+};
 
 /**
  * Plays a golden: answers an SDK's requests through {@link fetch} and tool calls through {@link cassette}. Each entry is
@@ -43,6 +52,8 @@ export class GoldenPlayer {
   readonly #scrubber = new Scrubber();
   readonly #aborter = new AbortController();
   readonly #cassette: CassettePlayer;
+  /** Matchers for what varied, with `learn`. */
+  readonly learned: Readonly<Record<string, Matcher>>;
   #failure: GoldenMismatchError | undefined;
   #taken = 0;
 
@@ -56,9 +67,12 @@ export class GoldenPlayer {
     this.#golden = golden;
     this.#liveTools = options.liveTools === true;
     this.#inOrder = options.inOrder === true;
-    this.#exchanges = new Entries('.request', readTolerance(golden.comparison.matchers));
+    const learned: Record<string, Matcher> = {};
+    this.learned = learned;
+    const noted = options.learn === true ? learned : undefined;
+    this.#exchanges = new Entries('.request', golden.comparison.matchers, noted);
     this.#turns = new AnswerTurns(golden);
-    this.#cassette = new CassettePlayer(golden, (error) => this.missed(error));
+    this.#cassette = new CassettePlayer(golden, (error) => this.missed(error), noted);
     for (const [index, exchange] of golden.provider_responses.entries()) {
       this.#exchanges.add(
         `provider_responses[${index}]`,

@@ -45,12 +45,14 @@ export const MAY_SPEAK = `(t.parent_span_id IS NULL OR t.cost_source IS NOT NULL
 const NAME_COLUMNS: Readonly<Record<string, string>> = {
   client: 'r.client_name',
   service: 'r.service',
+  note: 'r.note',
 };
 const LIST_COLUMNS: Readonly<Record<string, string>> = {
   tool: 'r.tools',
   failed: 'r.failed_tools',
   server: 'r.servers',
   model: 'r.models',
+  label: 'r.labels',
 };
 const ID_COLUMNS: Readonly<Record<string, string>> = {
   user: 'r.user_id',
@@ -74,6 +76,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'is:unpriced': 'r.unpriced > 0',
   'is:rooted': 'r.has_root',
   'is:handshake': 'r.is_handshake',
+  'is:noted': 'r.noted_at IS NOT NULL',
 };
 
 function single(
@@ -100,6 +103,8 @@ function single(
     case 'id':
       if (name === 'run')
         return `replace(r.trace_id::text, '-', '') LIKE ${parameters.add(`${toHex(value)}%`)}`;
+      if (name === 'prompt')
+        return `r.trace_id IN (SELECT t.trace_id FROM mcp_traces t WHERE t.prompt_hash = ${parameters.add(cleanText(value))})`;
       return `${ID_COLUMNS[name]} LIKE ${parameters.add(pattern(value))}`;
     case 'name': {
       const like = `ILIKE ${parameters.add(`%${pattern(value)}%`)}`;

@@ -1,12 +1,25 @@
 export { type ChangedTool, changedTools, type DefinitionVersion } from './definitions.ts';
 export { type RunMetrics, runMetrics } from './metrics.ts';
+export {
+  annotateRun,
+  type ComparedView,
+  compareViews,
+  listViews,
+  noteViewTold,
+  removeView,
+  type SavedView,
+  saveView,
+  VIEW_MEASURES,
+} from './notes.ts';
 export type { RunRow } from './run-row.ts';
 export { findRun, listRuns, type RunList } from './runs.ts';
 export { readSaid, readWholeTexts, type Said, type SaidPart } from './said.ts';
 export { listSessions, type SessionGroup, type SessionList } from './sessions.ts';
 export {
+  findSpans,
+  type RelatedRuns,
   type RunSpan,
-  readPrimary,
+  readRelated,
   readRunSpan,
   readRunSpans,
   readShapes,

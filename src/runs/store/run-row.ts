@@ -45,6 +45,10 @@ export interface RunRow {
   readonly contradicted: boolean;
   readonly unsupported: boolean;
   readonly isShadow: boolean;
+  /** What people wrote on it. */
+  readonly labels: readonly string[];
+  readonly note: string | null;
+  readonly notedBy: string | null;
   /** False while the root span has not arrived. */
   readonly hasRoot: boolean;
 }
@@ -60,7 +64,8 @@ export const RUN_COLUMNS = `replace(r.trace_id::text, '-', '') AS id, r.name, ${
   r.completion_tokens::float8 AS "completionTokens", r.cached_prompt_tokens::float8 AS "cachedTokens",
   CASE WHEN r.priced > 0 THEN r.cost_usd END AS "costUsd", r.unpriced::float8 AS unpriced,
   (ARRAY['none', 'low', 'medium', 'high'])[r.risk + 1] AS risk, r.contradicted, r.unsupported,
-  r.is_shadow AS "isShadow", r.has_root AS "hasRoot"`;
+  r.is_shadow AS "isShadow", r.has_root AS "hasRoot",
+  r.labels, r.note, r.noted_by AS "notedBy"`;
 
 /** Runs one statement. @throws ObservatoryError instead of the driver's error. */
 export async function ask(

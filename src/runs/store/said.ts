@@ -10,6 +10,7 @@ import {
   type SpanView,
   toolOutcome,
 } from '../../interaction/index.ts';
+import { isObject, parseContainer } from '../../json/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { ask } from './run-row.ts';
 import type { RunSpan } from './spans.ts';
@@ -48,6 +49,8 @@ export interface Said {
   readonly messages?: readonly SaidPart[] | undefined;
   /** The tools that it was offered. */
   readonly tools?: readonly SaidPart[] | undefined;
+  /** The images of its messages, or of the result of a tool, as data URLs; where one span is asked for. */
+  readonly images?: readonly string[] | undefined;
 }
 
 /** A part of what a model was told or said. */
@@ -138,8 +141,10 @@ export async function readWholeTexts(
     ...input.flatMap(({ role, parts }) => parts.map((part) => toPart(role, part))),
     ...output.flatMap(({ parts }) => parts.map((part) => toPart('output', part))),
   ];
+  const images = findImages(attributes);
   return {
     ...said(row, () => MAX_WHOLE_CHARS),
+    ...(images.length > 0 && { images }),
     // The system's words and what was said last matter most.
     ...(messages.length > 0 && {
       messages: [...messages.slice(0, 1), ...messages.slice(1).slice(-MAX_PARTS)],
@@ -153,6 +158,46 @@ export async function readWholeTexts(
       })),
     }),
   };
+}
+
+/** Images of one span, and characters of all of them. */
+const MAX_IMAGES = 20;
+const MAX_IMAGE_CHARS = 8_000_000;
+/** What is looked at for them. */
+const MAX_VALUES = 50_000;
+const IMAGE_TYPE = /^image\/(?:png|jpeg|gif|webp)$/u;
+const DATA_URL = /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+$/u;
+
+/**
+ * Images that are in the attributes themselves: `blob` parts of the semantic conventions, and those of OpenAI, Anthropic,
+ * Gemini, the AI SDK and MCP, all of which hold a media type beside base64, or a data URL. Those elsewhere are left there.
+ */
+function findImages(attributes: Readonly<Record<string, unknown>>): readonly string[] {
+  const found = new Set<string>();
+  const open: unknown[] = Object.values(attributes).flatMap((value) =>
+    typeof value === 'string' && value.length < MAX_IMAGE_CHARS && value.includes('image')
+      ? [parseContainer(value)]
+      : [],
+  );
+  let chars = 0;
+  for (let i = 0; i < open.length && i < MAX_VALUES && found.size < MAX_IMAGES; i += 1) {
+    const value = open[i];
+    if (typeof value === 'string') {
+      if (!value.startsWith('data:image/') || chars + value.length > MAX_IMAGE_CHARS || !DATA_URL.test(value))
+        continue;
+      chars += value.length;
+      found.add(value);
+    } else if (Array.isArray(value)) open.push(...value.slice(0, MAX_VALUES));
+    else if (isObject(value)) {
+      const type = value.mime_type ?? value.mimeType ?? value.media_type ?? value.mediaType;
+      const isImage = typeof type === 'string' && IMAGE_TYPE.test(type);
+      for (const one of Object.values(value).slice(0, MAX_VALUES)) {
+        const isBare = isImage && typeof one === 'string' && one.length > 64 && !one.startsWith('data:');
+        open.push(isBare ? `data:${type};base64,${one.replace(/-/gu, '+').replace(/_/gu, '/')}` : one);
+      }
+    }
+  }
+  return [...found];
 }
 
 function toPart(role: SaidPart['role'], part: MessagePart): SaidPart {

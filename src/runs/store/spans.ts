@@ -1,5 +1,5 @@
 import { ownTurn, semconv } from '../../base/index.ts';
-import type { Queryable } from '../../postgres/index.ts';
+import { cleanText, type Queryable } from '../../postgres/index.ts';
 import { SPAN_STATUS, type SpanStatus } from '../status.ts';
 import { ask, type RunRow } from './run-row.ts';
 
@@ -176,15 +176,56 @@ export async function readRunSpan(
   return rows[0]?.span as Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Trace id of the run that a shadow run accompanies; undefined for other runs. @throws the database's errors. */
-export async function readPrimary(db: Queryable, id: string): Promise<string | undefined> {
+/** What a run has to do with others. Ids are trace ids. */
+export interface RelatedRuns {
+  /** The run that it accompanies as a shadow. */
+  readonly primary: string | null;
+  readonly shadows: readonly string[];
+  /** SHA-256 of its first prompt; null where no model call has one. */
+  readonly promptHash: string | null;
+  /** Other runs with this prompt, at most 100. */
+  readonly samePrompt: number;
+  /** Whether a golden can be made of it: one finished run of `mcpGhost` whose messages are stored. */
+  readonly canBeGolden: boolean;
+}
+
+const RELATED = `WITH own AS MATERIALIZED (
+    SELECT shadow_parent_trace_id AS parent, prompt_hash, start_time,
+      operation = 'invoke_agent' AND attributes ? 'observatory.stop_reason' AS is_ghost,
+      attributes ? '${semconv.ATTR_GEN_AI_INPUT_MESSAGES}' AS has_content
+    FROM mcp_traces WHERE trace_id = $1::uuid
+  ), prompt AS MATERIALIZED (
+    SELECT prompt_hash AS hash FROM own WHERE prompt_hash IS NOT NULL ORDER BY start_time LIMIT 1
+  )
+  SELECT (SELECT replace(parent::text, '-', '') FROM own WHERE parent IS NOT NULL LIMIT 1) AS primary,
+    ARRAY(SELECT DISTINCT replace(s.trace_id::text, '-', '') FROM mcp_runs r JOIN mcp_runs s
+        ON s.is_shadow AND s.started_at BETWEEN r.started_at - interval '10 minutes' AND r.started_at + interval '10 minutes'
+      JOIN mcp_traces t ON t.trace_id = s.trace_id AND t.shadow_parent_trace_id = r.trace_id
+      WHERE r.trace_id = $1::uuid LIMIT 20) AS shadows,
+    (SELECT hash FROM prompt) AS "promptHash",
+    (SELECT count(*)::float8 FROM (SELECT DISTINCT t.trace_id FROM mcp_traces t
+      WHERE t.prompt_hash = (SELECT hash FROM prompt) AND t.trace_id <> $1::uuid LIMIT 100) AS others) AS "samePrompt",
+    (SELECT count(*) FILTER (WHERE is_ghost) = 1 AND bool_or(has_content) FROM own) AS "canBeGolden"`;
+
+/** What a run has to do with others, and whether it can be a golden. @throws the database's errors. */
+export async function readRelated(db: Queryable, id: string): Promise<RelatedRuns> {
+  const [row] = await ask(db, RELATED, [id]);
+  return row as unknown as RelatedRuns;
+}
+
+const MAX_FOUND = 1000;
+
+/** Ids of the spans of a run that hold a text, case ignored, in the order of their start. @throws the database's errors. */
+export async function findSpans(db: Queryable, id: string, text: string): Promise<readonly string[]> {
+  const like = `%${cleanText(text).replace(/[\\%_]/gu, '\\$&')}%`;
   const rows = await ask(
     db,
-    `SELECT replace(shadow_parent_trace_id::text, '-', '') AS id FROM mcp_traces
-      WHERE trace_id = $1::uuid AND shadow_parent_trace_id IS NOT NULL LIMIT 1`,
-    [id],
+    `SELECT right(replace(span_id::text, '-', ''), 16) AS id FROM mcp_traces
+      WHERE trace_id = $1::uuid AND (span_name ILIKE $2 OR status_message ILIKE $2 OR attributes::text ILIKE $2)
+      ORDER BY start_time, span_id LIMIT ${MAX_FOUND}`,
+    [id, like],
   );
-  return rows[0]?.id as string | undefined;
+  return rows.map((row) => String(row.id));
 }
 
 /** Parts of a run that are drawn in a list, at most: what went wrong, then what began first. */

@@ -1,5 +1,6 @@
 import {
   explainRun,
+  foldCalls,
   formatDuration,
   formatUsd,
   isPartOfCall,
@@ -20,9 +21,11 @@ export function runLine(run: RunRow): string {
   const facts = [
     `${run.toolCalls} calls`,
     ...listHighlights(run).map(({ text }) => text),
+    ...run.labels.map((label) => `label ${oneLine(label, 60)}`),
     formatDuration(run.endMs - run.startMs),
     run.costUsd === null ? (run.unpriced > 0 ? 'unpriced' : '') : formatUsd(run.costUsd),
     run.client ?? run.service ?? '',
+    run.user === null ? '' : `for ${run.user}`,
   ];
   const started = new Date(run.startMs).toISOString().slice(0, 19);
   return `${run.id} ${started}Z ${run.status} ${oneLine(run.name, 80)}: ${facts
@@ -40,6 +43,10 @@ export function runText(run: RunRow, spans: readonly RunSpan[], approvals: reado
     oneLine(sentenceText(explainRun(spans, approvals, run.status)), 1000),
     `service ${oneLine(run.service ?? 'unknown')}, client ${oneLine(run.client ?? 'unknown')}, models ${run.models.map((model) => oneLine(model, 60)).join(', ') || 'none'}, ${spans.length} spans`,
   ];
+  if (run.labels.length > 0)
+    lines.push(`labels: ${run.labels.map((label) => oneLine(label, 60)).join(', ')}`);
+  if (run.note !== null)
+    lines.push(`note of ${oneLine(run.notedBy ?? 'somebody')}: ${oneLine(run.note, 2000)}`);
   if (failures.length > 0) lines.push('', 'what failed, from the root to the failure:');
   for (const failure of failures.slice(0, MAX_FAILURES)) lines.push(...wayTo(failure, spans));
   if (failures.length > MAX_FAILURES) lines.push(`(${failures.length - MAX_FAILURES} more failed spans)`);
@@ -50,8 +57,10 @@ export function runText(run: RunRow, spans: readonly RunSpan[], approvals: reado
     lines.push('(no error messages are stored: the traced program captures no content)');
   }
   if (calls.length > 0) lines.push('', 'tool calls in order:');
-  for (const call of calls.slice(0, MAX_CALLS)) lines.push(`  ${spanLine(call)}`);
-  if (calls.length > MAX_CALLS) lines.push(`  (${calls.length - MAX_CALLS} more calls are left out)`);
+  const groups = foldCalls(calls);
+  for (const group of groups.slice(0, MAX_CALLS)) lines.push(`  ${groupLine(group)}`);
+  const leftOut = groups.slice(MAX_CALLS).reduce((sum, group) => sum + group.length, 0);
+  if (leftOut > 0) lines.push(`  (${leftOut} more calls are left out)`);
   return lines;
 }
 
@@ -76,4 +85,12 @@ function spanLine(span: RunSpan): string {
     formatDuration(Math.max(0, span.endMs - span.startMs)),
   ];
   return `span ${span.id} ${oneLine(span.name, 80)} [${span.kind}]: ${facts.filter(Boolean).join(', ')}`;
+}
+
+/** Equal calls that succeeded, in one line. */
+function groupLine(calls: readonly RunSpan[]): string {
+  const [first, ...more] = calls as [RunSpan];
+  if (more.length === 0) return spanLine(first);
+  const all = calls.reduce((sum, { startMs, endMs }) => sum + Math.max(0, endMs - startMs), 0);
+  return `${spanLine(first)}, and ${more.length} more of it, all ok, ${formatDuration(all)} together`;
 }

@@ -1,5 +1,5 @@
 import type { ChangedTool, DefinitionVersion } from '../../runs/index.ts';
-import { CAPTURE } from './conversation.tsx';
+import { CAPTURE } from './model-call.tsx';
 import { CopyButton, Count, Tag, Time } from './parts.tsx';
 import { changedWords } from './words.ts';
 

@@ -1,4 +1,4 @@
-import type { RunList } from '../../runs/index.ts';
+import type { RelatedRuns, RunList } from '../../runs/index.ts';
 import { CompareRanges } from './compared-ranges.tsx';
 import { type Compared, ComparedResult } from './compared-runs.tsx';
 import { useData } from './data.ts';
@@ -52,11 +52,15 @@ export function Compare({ route }: { route: Route }) {
 
 function CompareRuns({ route }: { route: Route }) {
   const [a, b] = [route.query.get('a') ?? '', route.query.get('b') ?? ''];
+  const related = useData<RelatedRuns>(
+    a === '' ? undefined : `/api/runs/${encodeURIComponent(a)}/related`,
+    'once',
+  );
   return (
     <>
       <div class="cmps">
         <RunPick side="a" route={route} filter="" />
-        <RunPick side="b" route={route} filter="" />
+        <RunPick side="b" route={route} filter="" prompt={related.data?.promptHash} />
       </div>
       {a === '' || b === '' ? (
         <Empty title="Choose two runs">
@@ -107,8 +111,8 @@ function CompareGolden({ route }: { route: Route }) {
 /** The run that a shadow accompanies is found by the shadow. */
 function CompareShadow({ route }: { route: Route }) {
   const b = route.query.get('b') ?? '';
-  const primary = useData<{ id: string }>(
-    b === '' ? undefined : `/api/runs/${encodeURIComponent(b)}/primary`,
+  const primary = useData<RelatedRuns>(
+    b === '' ? undefined : `/api/runs/${encodeURIComponent(b)}/related`,
     'once',
   );
   return (
@@ -122,8 +126,8 @@ function CompareShadow({ route }: { route: Route }) {
         </Empty>
       )}
       {b !== '' &&
-        primary.error !== undefined &&
-        (primary.error.status === 404 ? (
+        (primary.data?.primary === null || primary.error !== undefined) &&
+        (primary.error === undefined ? (
           <Empty title="This run is no shadow of another">
             <p>
               A shadow names its primary in <code>shadow_parent_trace_id</code>.
@@ -132,8 +136,8 @@ function CompareShadow({ route }: { route: Route }) {
         ) : (
           <Trouble error={primary.error} retry={primary.retry} />
         ))}
-      {b !== '' && primary.data !== undefined && primary.error === undefined && (
-        <Outcome address={`/api/compare/${primary.data.id}/${encodeURIComponent(b)}`} />
+      {b !== '' && primary.data?.primary != null && primary.error === undefined && (
+        <Outcome address={`/api/compare/${primary.data.primary}/${encodeURIComponent(b)}`} />
       )}
     </>
   );
@@ -164,18 +168,24 @@ interface RunPickProps {
   readonly side: 'a' | 'b';
   readonly route: Route;
   readonly filter: string;
+  /** Runs of this prompt come first. */
+  readonly prompt?: string | null | undefined;
 }
 
 const WEEK_MS = 7 * 86_400_000;
 const HOUR_MS = 3_600_000;
 
-function RunPick({ side, route, filter }: RunPickProps) {
+function RunPick({ side, route, filter, prompt }: RunPickProps) {
   const since = Math.floor((Date.now() - WEEK_MS) / HOUR_MS) * HOUR_MS;
-  const question = new URLSearchParams({ q: filter, since: String(since), limit: '200' });
-  const { data } = useData<RunList>(`/api/runs?${question}`, 'once');
-  const options = (data?.runs ?? []).map((run): readonly [string, string] => [
+  const toAddress = (q: string) =>
+    `/api/runs?${new URLSearchParams({ q, since: String(since), limit: '200' })}`;
+  const { data } = useData<RunList>(toAddress(filter), 'once');
+  const alike = useData<RunList>(prompt == null ? undefined : toAddress(`prompt:${prompt}`), 'once');
+  const same = new Map((alike.data?.runs ?? []).map((run) => [run.id, run]));
+  const runs = [...same.values(), ...(data?.runs ?? []).filter(({ id }) => !same.has(id))];
+  const options = runs.map((run): readonly [string, string] => [
     run.id,
-    `${new Date(run.startMs).toLocaleString('en-GB')} · ${run.name} · ${run.models[0] ?? run.service ?? ''} · ${run.id.slice(0, 8)}`,
+    `${same.has(run.id) ? 'Same prompt · ' : ''}${new Date(run.startMs).toLocaleString('en-GB')} · ${run.name} · ${run.models[0] ?? run.service ?? ''} · ${run.id.slice(0, 8)}`,
   ]);
   return <Pick side={side} label="Run" route={route} options={options} />;
 }

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import {
+  foldCalls,
   formatCount,
   formatDecision,
   formatDuration,
@@ -9,14 +10,12 @@ import {
   type WaitingRow,
 } from '../../runs/index.ts';
 import { Findings, Marked, readFindings } from './answer.tsx';
-import { findSort, folded, withoutServers } from './calls.ts';
+import { findSort, withoutServers } from './calls.ts';
 import { isRequestFor, OpenRequests, WaitRow } from './held.tsx';
-import { Folded } from './model-call.tsx';
-import { CopyButton, Count, Duration, Icon, type IconName } from './parts.tsx';
+import { Markdown } from './markdown.tsx';
+import { ContentIsOff, Folded } from './model-call.tsx';
+import { Count, Duration, Icon, type IconName } from './parts.tsx';
 import { brief, varying } from './payload.tsx';
-
-/** Switches content on. */
-export const CAPTURE = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true';
 
 interface TabProps {
   readonly spans: readonly RunSpan[];
@@ -44,7 +43,7 @@ export function ConversationTab({ spans, said, chosen, open, at, toggle, ...gate
   const last = models.at(-1);
   // Agents that send events give the prompt on a span of its own, before the model calls.
   const first = said.find(({ prompt }) => prompt !== undefined)?.prompt;
-  const groups = folded(shown);
+  const groups = foldCalls(shown);
   const item = (group: Group) => {
     const [span] = group as [RunSpan];
     if (group.length > 1)
@@ -129,19 +128,6 @@ export function ConversationTab({ spans, said, chosen, open, at, toggle, ...gate
   );
 }
 
-function ContentIsOff() {
-  return (
-    <p class="note off">
-      <Icon name="unsupported" class="dim" />
-      <span>
-        The text of this run is not stored: you see structure, sizes and outcomes. Switch it on with{' '}
-        <code>{CAPTURE}</code> in the program and <code>--capture-content</code> here.
-      </span>
-      <CopyButton text={CAPTURE} label="Copy the setting" />
-    </p>
-  );
-}
-
 /** Items of a long conversation that are shown: its beginning, its end, and what went wrong between. */
 const LONG = 120;
 const HEAD = 40;
@@ -221,12 +207,16 @@ function ModelCall({ span, spans, said, isLast, at }: ModelCallProps) {
       </div>
       {said?.answer !== undefined && (
         <Folded chars={findings.length > 0 ? 0 : said.answer.length}>
-          <p class="say">
-            <Marked text={said.answer} findings={findings} />
+          <div class="say">
+            {findings.length > 0 ? (
+              <Marked text={said.answer} findings={findings} />
+            ) : (
+              <Markdown text={said.answer} />
+            )}
             {said.cut?.answer !== undefined && (
               <span class="sub"> … {formatCount(said.cut.answer)} characters in all</span>
             )}
-          </p>
+          </div>
         </Folded>
       )}
       <Findings findings={findings} spans={spans} at={at} />

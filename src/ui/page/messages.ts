@@ -1,5 +1,5 @@
-import type { RunSpan, Said } from '../../runs/index.ts';
-import { folded, withoutServers } from './calls.ts';
+import { foldCalls, type RunSpan, type Said } from '../../runs/index.ts';
+import { withoutServers } from './calls.ts';
 
 /** A JSON-RPC message of a run, rebuilt from the span of its request. */
 export interface RpcMessage {
@@ -25,7 +25,7 @@ export function rpcLines(
   open: ReadonlySet<string>,
 ): readonly RpcLine[] {
   const requests = withoutServers(spans).filter(({ method }) => method !== null);
-  return folded(requests).flatMap((calls) => {
+  return foldCalls(requests).flatMap((calls) => {
     const [first] = calls as [RunSpan];
     const head = toRpcMessages(first, words.get(first.id));
     if (calls.length === 1) return head.map((message) => ({ message, calls }));

@@ -2,7 +2,26 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { formatCount, type Said, type SaidPart } from '../../runs/index.ts';
 import { useData } from './data.ts';
+import { Markdown } from './markdown.tsx';
+import { CopyButton, Icon } from './parts.tsx';
 import { Payload } from './payload.tsx';
+
+/** Switches content on. */
+export const CAPTURE = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true';
+
+/** In place of texts that are not stored. */
+export function ContentIsOff() {
+  return (
+    <p class="note off">
+      <Icon name="unsupported" class="dim" />
+      <span>
+        The text of this run is not stored: you see structure, sizes and outcomes. Switch it on with{' '}
+        <code>{CAPTURE}</code> in the program and <code>--capture-content</code> here.
+      </span>
+      <CopyButton text={CAPTURE} label="Copy the setting" />
+    </p>
+  );
+}
 
 /** Texts that are longer are folded. */
 const FOLD_CHARS = 1500;
@@ -37,13 +56,16 @@ function formatTitle({ role, kind, name }: SaidPart): string {
   return kind === 'reasoning' ? 'Thinking' : ROLES[role];
 }
 
-/** A model call as the model saw it: what it was told by whom, the tools that it was offered, what it answered. */
+/** A call as the model saw it: what it was told by whom, images, the tools that it was offered, what it answered. */
 export function ModelCallTexts({ runId, spanId }: { runId: string; spanId: string }) {
   const { data, error } = useData<Said>(`/api/runs/${runId}/spans/${spanId}/said`, 'once');
   if (error !== undefined) return <p class="neg">{error.message}</p>;
-  const { messages = [], tools = [] } = data?.spanId === spanId ? data : {};
+  const { messages = [], tools = [], images = [] } = data?.spanId === spanId ? data : {};
   return (
     <>
+      {images.map((url, i) => (
+        <img key={i} class="pic" src={url} alt={`Number ${i + 1} of ${images.length} in its messages`} />
+      ))}
       {messages.map((part, i) => (
         <section key={i} class={`part p-${part.role}`}>
           <h3>
@@ -56,9 +78,13 @@ export function ModelCallTexts({ runId, spanId }: { runId: string; spanId: strin
             )}
           </h3>
           <Folded chars={part.text.length}>
-            <pre class="code">
-              <Payload text={part.text} />
-            </pre>
+            {part.role === 'output' && part.kind === 'text' ? (
+              <Markdown text={part.text} />
+            ) : (
+              <pre class="code">
+                <Payload text={part.text} />
+              </pre>
+            )}
           </Folded>
         </section>
       ))}

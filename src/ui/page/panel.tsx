@@ -69,7 +69,9 @@ export function Panel({ run, span, spans, said: stored, approval, reasons, isRaw
       ) : (
         <Texts runId={run.id} said={said} isFailed={status === 'failed'} />
       )}
-      {sort === 'model' && said !== undefined && <ModelCallTexts runId={run.id} spanId={span.id} />}
+      {said !== undefined && (sort === 'model' || said.result?.includes('"image') === true) && (
+        <ModelCallTexts runId={run.id} spanId={span.id} />
+      )}
       <h3>In words</h3>
       <dl>
         <Fact name="Took" column="start_time, end_time">

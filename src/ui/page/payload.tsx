@@ -58,9 +58,10 @@ export function openEnvelope(text: string): string {
   const value = parsed(text);
   if (!isObject(value) || !Array.isArray(value.content)) return text;
   if (isObject(value.structuredContent)) return JSON.stringify(value.structuredContent);
-  const texts = value.content.map((part: unknown) =>
-    isObject(part) && part.type === 'text' ? part.text : undefined,
-  );
+  const texts = value.content.map((part: unknown) => {
+    if (!isObject(part)) return undefined;
+    return part.type === 'image' ? `[${part.mimeType}]` : part.type === 'text' ? part.text : undefined;
+  });
   return texts.length > 0 && texts.every((one) => typeof one === 'string') ? texts.join('\n') : text;
 }
 

@@ -1,4 +1,5 @@
 import { listHighlights, type RunRow, type ShapePart } from '../../runs/index.ts';
+import { Labels } from './notes.tsx';
 import { Count, Duration, Icon, Tag, Time, Usd } from './parts.tsx';
 import { link } from './route.ts';
 
@@ -57,6 +58,7 @@ export function Row({ run, parts, isSelected, hasModel = false }: RowProps) {
       <td class="num c-m">{run.costUsd === null && run.unpriced === 0 ? '' : <Usd of={run.costUsd} />}</td>
       <td class="c-o">
         <Findings run={run} />
+        <Labels labels={run.labels.slice(0, 2)} />
       </td>
     </tr>
   );

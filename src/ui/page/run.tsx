@@ -11,8 +11,10 @@ import {
 } from '../../runs/index.ts';
 import { ConversationTab } from './conversation.tsx';
 import { useData } from './data.ts';
+import { FindInRun } from './find-in-run.tsx';
 import { isRequestFor } from './held.tsx';
 import { KeepGolden } from './keep-golden.tsx';
+import { AroundRun, NoteMenu, useRelated } from './notes.tsx';
 import { Panel } from './panel.tsx';
 import { CopyButton, Empty, Tag, Time, Trouble } from './parts.tsx';
 import { Raw } from './raw.tsx';
@@ -81,7 +83,7 @@ export function Run({ route }: { route: Route }) {
   const view = { spans, said, chosen: chosen?.id, open, at, toggle, approvals, reasons };
   return (
     <>
-      <Head run={run} spans={spans} explanation={explanation} address={address} at={at} />
+      <Head run={run} spans={spans} explanation={explanation} address={address} at={at} reload={retry} />
       {error !== undefined && <Trouble error={error} retry={retry} asOfMs={asOfMs} />}
       <div class={asked === null ? 'split' : 'split has'}>
         <div class="mainc">
@@ -105,6 +107,13 @@ export function Run({ route }: { route: Route }) {
                 {isFolded ? 'show' : 'fold'} the wait of {formatDuration(wait.endMs - wait.startMs)}
               </a>
             )}
+            <FindInRun
+              address={`/api/runs/${run.id}`}
+              chosen={asked ?? undefined}
+              choose={(span) => {
+                location.hash = at(span);
+              }}
+            />
             <span class="sub tabn">
               {spans.length} {spans.length === 1 ? 'span' : 'spans'}
               {run.spans > spans.length ? ` of ${run.spans}` : ''}
@@ -139,9 +148,11 @@ interface HeadProps {
   readonly explanation: readonly SentencePart[];
   readonly address: string;
   readonly at: (span: string) => string;
+  readonly reload: () => void;
 }
 
-function Head({ run, spans, explanation, address, at }: HeadProps) {
+function Head({ run, spans, explanation, address, at, reload }: HeadProps) {
+  const related = useRelated(run.id);
   return (
     <div class="runhead">
       <div class="crumb">
@@ -167,7 +178,8 @@ function Head({ run, spans, explanation, address, at }: HeadProps) {
           <a class="btn" href={link('compare', run.isShadow ? { kind: 'shadow', b: run.id } : { a: run.id })}>
             Compare
           </a>
-          <KeepGolden run={run.id} />
+          <NoteMenu run={run} onSaved={reload} />
+          {related?.canBeGolden === true && <KeepGolden run={run.id} />}
         </span>
       </div>
       <p class="explain">
@@ -183,6 +195,7 @@ function Head({ run, spans, explanation, address, at }: HeadProps) {
           );
         })}
       </p>
+      <AroundRun run={run} related={related} />
       <TaxBar spans={spans} />
     </div>
   );

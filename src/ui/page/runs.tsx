@@ -5,6 +5,7 @@ import { Trouble } from './parts.tsx';
 import { RangeSelect } from './range.tsx';
 import { askRange, here, type Route, readRange, replaceRoute } from './route.ts';
 import { type Listed, type ListedSessions, RunTable, SessionTable } from './run-table.tsx';
+import { SavedViews } from './saved-views.tsx';
 import { SqlButton } from './sql.tsx';
 import { Strip } from './strip.tsx';
 
@@ -52,6 +53,7 @@ export function Runs({ route }: { route: Route }) {
           ))}
         </fieldset>
         <RangeSelect route={route} />
+        <SavedViews route={route} />
         <SqlButton
           sources={[
             bySession

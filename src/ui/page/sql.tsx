@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { keepFile, useData } from './data.ts';
+import { Menu } from './notes.tsx';
 import { type ApiError, CopyButton, Icon, Trouble } from './parts.tsx';
 import { fixedAddress, readRoute } from './route.ts';
 import { loadAnswer } from './session.tsx';
@@ -49,36 +50,24 @@ function ShareMenu({ sources }: { sources: readonly SqlSource[] }) {
     }
   };
   return (
-    <details
-      ref={menu}
-      class="menu"
-      onToggle={() => setNote('')}
-      onKeyDown={(event) => {
-        if (event.key !== 'Escape' || menu.current?.open !== true) return;
-        event.stopPropagation();
-        menu.current.open = false;
-      }}
-    >
-      <summary class="btn">Share</summary>
-      <div class="items">
-        <button type="button" class="lnk" onClick={() => void copy()}>
-          Copy a link that stays
-        </button>
-        {sources.map((source) => (
-          <p key={source.address}>
-            <span class="sub">{source.title}</span>
-            {(['csv', 'json'] as const).map((kind) => (
-              <button key={kind} type="button" class="lnk" onClick={() => void save(source, kind)}>
-                {kind.toUpperCase()}
-              </button>
-            ))}
-          </p>
-        ))}
-        <p class="sub" role="status">
-          {note}
+    <Menu title="Share" menu={menu} onToggle={() => setNote('')}>
+      <button type="button" class="lnk" onClick={() => void copy()}>
+        Copy a link that stays
+      </button>
+      {sources.map((source) => (
+        <p key={source.address}>
+          <span class="sub">{source.title}</span>
+          {(['csv', 'json'] as const).map((kind) => (
+            <button key={kind} type="button" class="lnk" onClick={() => void save(source, kind)}>
+              {kind.toUpperCase()}
+            </button>
+          ))}
         </p>
-      </div>
-    </details>
+      ))}
+      <p class="sub" role="status">
+        {note}
+      </p>
+    </Menu>
   );
 }
 

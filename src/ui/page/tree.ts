@@ -1,5 +1,4 @@
-import type { RunSpan } from '../../runs/index.ts';
-import { FOLD_FROM, isSameCall } from './calls.ts';
+import { foldCalls, type RunSpan } from '../../runs/index.ts';
 
 /** One line of the waterfall: a span, or equal successive calls that succeeded. */
 export interface TreeLine {
@@ -25,7 +24,7 @@ export function treeLines(spans: readonly RunSpan[], toggled: ReadonlySet<string
   const lines: TreeLine[] = [];
   const stack: { spans: readonly RunSpan[]; depth: number; isMember: boolean }[] = [];
   const push = (siblings: readonly RunSpan[], depth: number) => {
-    const groups = foldedSiblings(siblings, tree);
+    const groups = foldCalls(siblings, ({ id }) => !tree.troubled.has(id));
     for (let i = groups.length - 1; i >= 0; i -= 1)
       stack.push({ spans: groups[i] as readonly RunSpan[], depth, isMember: false });
   };
@@ -80,16 +79,4 @@ function buildTree(spans: readonly RunSpan[]): Tree {
       troubled.add(one.id);
   }
   return { roots, children, troubled };
-}
-
-function foldedSiblings(siblings: readonly RunSpan[], { troubled }: Tree): readonly (readonly RunSpan[])[] {
-  const groups: RunSpan[][] = [];
-  for (const span of siblings) {
-    const before = groups.at(-1)?.[0];
-    const isSame =
-      before !== undefined && isSameCall(span, before) && !troubled.has(span.id) && !troubled.has(before.id);
-    if (isSame) groups.at(-1)?.push(span);
-    else groups.push([span]);
-  }
-  return groups.flatMap((group) => (group.length >= FOLD_FROM ? [group] : group.map((span) => [span])));
 }

@@ -1,6 +1,6 @@
 import type { WaitingDetail, WaitingRow } from '../../runs/index.ts';
 import { DefinitionChange, Rest } from './changed.tsx';
-import { CAPTURE } from './conversation.tsx';
+import { CAPTURE } from './model-call.tsx';
 import { CopyLines, Count, type Status, Tag, Time } from './parts.tsx';
 
 type Definition = NonNullable<WaitingDetail['definition']>;

@@ -1,15 +1,21 @@
-/** Tells a webhook which calls wait for a person. */
+/** Tells a webhook which calls wait for a person, and which saved views are above their thresholds. */
 import { createHmac } from 'node:crypto';
 import { diag } from '@opentelemetry/api';
 import { errorMessage, invalidOption, withoutTracing } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
-import { readWaiting, type WaitingDetail } from '../../runs/index.ts';
+import {
+  type ComparedView,
+  compareViews,
+  noteViewTold,
+  readWaiting,
+  type WaitingDetail,
+} from '../../runs/index.ts';
 
 const LOOK_EVERY_MS = 1000;
 const TIMEOUT_MS = 10_000;
 const AT_ONCE = 10;
 
-/** Where requests for an approval are announced. */
+/** Where requests for an approval and crossed thresholds are announced. */
 export interface WebhookOptions {
   /** Takes a POST of JSON; any status of 200 to 299 is taken as received. */
   readonly url: string;
@@ -64,18 +70,32 @@ export class Announcer {
   }
 
   async #announce(): Promise<void> {
+    await this.#announceCalls();
+    for (const view of await compareViews(this.#db)) {
+      const { value, threshold, isOver } = view;
+      if (value === null || threshold === null || value > threshold === isOver) continue;
+      await this.#tell(toAlert(view, this.#page), () => noteViewTold(this.#db, view, !isOver));
+    }
+  }
+
+  async #announceCalls(): Promise<void> {
     const { rows } = await this.#db.query(TAKE);
     for (const { id } of rows) {
       const found = await readWaiting(this.#db, String(id));
       if (found === undefined) continue;
-      try {
-        await this.#send(toMessage(found, this.#page));
-        await this.#db.query(DONE, [String(id)]);
-        this.#problem = '';
-      } catch (error) {
-        if (this.#stop.signal.aborted) return;
-        this.#warn(errorMessage(error));
-      }
+      await this.#tell(toMessage(found, this.#page), () => this.#db.query(DONE, [String(id)]));
+    }
+  }
+
+  /** Sends a message and notes that it was taken; what fails is tried again later. */
+  async #tell(message: object, note: () => Promise<unknown>): Promise<void> {
+    if (this.#stop.signal.aborted) return;
+    try {
+      await this.#send(message);
+      await note();
+      this.#problem = '';
+    } catch (error) {
+      if (!this.#stop.signal.aborted) this.#warn(errorMessage(error));
     }
   }
 
@@ -102,7 +122,7 @@ export class Announcer {
   #warn(problem: string): void {
     if (problem === this.#problem) return;
     this.#problem = problem;
-    diag.warn(`mcp-observatory: a waiting approval could not be announced and is tried again: ${problem}`);
+    diag.warn(`mcp-observatory: the webhook could not be told and is tried again: ${problem}`);
   }
 }
 
@@ -123,5 +143,19 @@ function toMessage(row: WaitingDetail, page: string): object {
     requested_at: new Date(row.createdMs).toISOString(),
     expires_at: new Date(row.expiresMs).toISOString(),
     page: `${page}#/waiting/${id}`,
+  };
+}
+
+/** Says that a saved view went above its threshold, or is back. */
+function toAlert({ name, address, measure, threshold, value, isOver }: ComparedView, page: string): object {
+  return {
+    type: isOver ? 'threshold_left' : 'threshold_crossed',
+    view: name,
+    filter: new URLSearchParams(address).get('q') ?? '',
+    measure,
+    threshold,
+    value,
+    hours: 24,
+    page: `${page}#/runs?${address}`,
   };
 }

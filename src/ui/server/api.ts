@@ -9,13 +9,15 @@ import {
   explainRun,
   findGateReason,
   findRun,
+  findSpans,
   listApprovals,
   listRuns,
   listSessions,
+  listViews,
   listWaiting,
   listWaitingTools,
   type RunSpan,
-  readPrimary,
+  readRelated,
   readRunSpan,
   readRunSpans,
   readSaid,
@@ -67,7 +69,9 @@ const ROUTES: readonly (readonly [pattern: RegExp, route: Route])[] = [
   [/^\/api\/runs\/([0-9a-f]{1,32})$/u, run],
   [/^\/api\/runs\/([0-9a-f]{32})\/spans\/([0-9a-f]{16})$/u, span],
   [/^\/api\/runs\/([0-9a-f]{32})\/spans\/([0-9a-f]{16})\/said$/u, said],
-  [/^\/api\/runs\/([0-9a-f]{32})\/primary$/u, primary],
+  [/^\/api\/runs\/([0-9a-f]{32})\/related$/u, async ({ db }, _query, id = '') => readRelated(db, id)],
+  [/^\/api\/runs\/([0-9a-f]{32})\/find$/u, find],
+  [/^\/api\/views$/u, async ({ db }) => ({ views: await listViews(db) })],
   [/^\/api\/tools$/u, tools],
   [/^\/api\/cost$/u, cost],
   [/^\/api\/check$/u, check],
@@ -188,9 +192,14 @@ async function said({ db }: ApiSources, _query: URLSearchParams, traceId = '', s
   return readWholeTexts(db, traceId, spanId);
 }
 
-async function primary({ db }: ApiSources, _query: URLSearchParams, id = ''): Answer {
-  const found = await readPrimary(db, id);
-  return found === undefined ? undefined : { id: found };
+/** Longest text that is looked for in a run. */
+const MAX_TEXT_CHARS = 200;
+
+async function find({ db }: ApiSources, query: URLSearchParams, id = ''): Answer {
+  const text = query.get('text') ?? '';
+  if (text === '' || text.length > MAX_TEXT_CHARS)
+    throw invalidOption('text', `1 to ${MAX_TEXT_CHARS} characters`, text.length);
+  return { spans: await findSpans(db, id, text) };
 }
 
 async function cost({ db }: ApiSources, query: URLSearchParams): Answer {

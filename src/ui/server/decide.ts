@@ -24,7 +24,7 @@ export async function decideWaiting(
   body: unknown,
   person?: string | undefined,
 ): Promise<WaitingDetail | undefined> {
-  const by = person === undefined ? 'page' : `page:${person}`;
+  const by = formatAuthor(person);
   const { decision, note, scope = 'once' } = isObject(body) ? body : {};
   const how = readMember('decision', DECISIONS, decision);
   const reach = readMember('scope', APPROVAL_SCOPES, scope);
@@ -59,7 +59,11 @@ async function decideTool(
   await queue.record(id, { ...about, ...(run === null ? {} : { traceId: run }) }, { how, ...rest });
 }
 
-function readMember<T extends string>(name: string, known: readonly T[], value: unknown): T {
+/** Who decides or writes on the page, as it is stored. */
+export const formatAuthor = (person: string | undefined): string =>
+  person === undefined ? 'page' : `page:${person}`;
+
+export function readMember<T extends string>(name: string, known: readonly T[], value: unknown): T {
   const found = known.find((one) => one === value);
   if (found !== undefined) return found;
   throw invalidOption(name, known.map((one) => `'${one}'`).join(' or '), value);

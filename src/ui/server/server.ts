@@ -16,6 +16,7 @@ import { answerMcp } from './mcp-endpoint.ts';
 import { printableAnswer } from './printable-answer.ts';
 import { sendJson, sendJsonAnswer, sendText, sendUnchanged } from './send.ts';
 import { StoreWatch } from './store-watch.ts';
+import { write } from './write.ts';
 
 const MAX_URL_CHARS = 8192;
 const MAX_CONNECTIONS = 256;
@@ -245,6 +246,12 @@ async function sendPosted(
     if (run !== undefined) {
       await readJsonBody(request, MAX_POSTED_BYTES);
       return sendJson(response, 200, await keepGolden(db, goldens, run));
+    }
+    if (/^\/api\/(?:views|runs\/[0-9a-f]{32}\/note)/u.test(url.pathname)) {
+      const body = await readJsonBody(request, MAX_POSTED_BYTES);
+      return (await write(db, url.pathname, body, person))
+        ? sendJson(response, 200, {})
+        : sendNotFound(response);
     }
     const [, id] = /^\/api\/waiting\/([0-9a-f-]{36})$/u.exec(url.pathname) ?? [];
     if (id === undefined) return sendText(response, 405, 'Only GET');
