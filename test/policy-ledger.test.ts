@@ -226,6 +226,14 @@ for (const databases of testDatabases()) {
       assert.equal(await make(gate, 'refund', refundOf(['y', 'x', 'x'], 1)), 'effect_done');
     });
 
+    test('a rule for many tools lets the effect of each happen once', async () => {
+      const rule = { ...LEDGER_POLICY.rules[0], tool: 're*', once: 'refund:{payment_id}' };
+      using gate = gateOf({ rules: [rule, ...LEDGER_POLICY.rules.slice(1)] });
+      assert.equal(await make(gate, 'refund', refundOf('a', 1)), 'made');
+      assert.equal(await make(gate, 'refund', refundOf('a', 1)), 'effect_done');
+      for (const _ of [1, 2]) assert.equal(await make(gate, 'get_refund', { payment_id: 'a' }), 'made');
+    });
+
     test('a tool that takes the key of an effect gets it, the same each time, whatever the model sends', async () => {
       using gate = gateOf({});
       const keys: unknown[] = [];

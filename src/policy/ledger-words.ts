@@ -15,7 +15,7 @@ import {
 import { compileOnce, type Once, toEffectKey, toIdempotencyKey } from './once.ts';
 import { invalidPolicy, type PolicyDocument } from './policy-file.ts';
 import type { ReasonCode } from './reasons/index.ts';
-import { applies, type CompiledRule } from './rule.ts';
+import { applies, type CompiledRule, namesTool } from './rule.ts';
 import { type FieldDocument, type FieldPattern, readField } from './sources/index.ts';
 
 /** What is known of a call that is planned. */
@@ -26,6 +26,8 @@ export interface CountedCall {
   readonly caller: string;
   readonly run: string;
   readonly digest: string | null;
+  /** The rules that allow it; undefined if others may apply too. */
+  readonly allowedBy?: readonly string[] | undefined;
 }
 
 /** What a call needs of the ledger. */
@@ -108,10 +110,10 @@ export class LedgerWords {
 
   /** What a call needs; undefined for nothing. A call that cannot be counted is refused. */
   planOf(call: CountedCall): CallPlan | Refusal | undefined {
-    const { server, tool, args, caller, digest } = call;
+    const { server, tool, args, caller, digest, allowedBy } = call;
     try {
       const wanted: Wanted = [...this.#totalsOf(call), ...this.#sequencesOf(call)];
-      const effects = this.#onceOf(server, tool, args).map((once) => ({ once, key: readKey(once, args) }));
+      const effects = this.#onceOf(server, tool, args, allowedBy).map((once) => ({ once, key: readKey(once, args) }));
       if (wanted.length === 0 && effects.length === 0) return undefined;
       const [first] = effects;
       if (effects.some(({ key }) => key !== first?.key))
@@ -128,9 +130,10 @@ export class LedgerWords {
     }
   }
 
-  #onceOf(server: string, tool: string, args: JsonObject): readonly Once[] {
+  #onceOf(server: string, tool: string, args: JsonObject, ids?: readonly string[]): readonly Once[] {
     return this.#once
-      .filter(([rule]) => isAbout(rule, server, tool) && applies(rule, args, new StepBudget()))
+      .filter(([rule]) => ids?.includes(rule.document.id) !== false && isAbout(rule, server, tool))
+      .filter(([rule]) => applies(rule, args, new StepBudget()))
       .map(([, once]) => once);
   }
 
@@ -192,8 +195,8 @@ function names(patterns: readonly FieldPattern[], { server, tool }: CountedCall)
   return patterns.some((one) => one.server === server && (one.tool === '*' || one.tool === tool));
 }
 
-function isAbout({ document, tools }: CompiledRule, server: string, tool: string): boolean {
-  return document.server === server && tools.includes(tool);
+function isAbout(rule: CompiledRule, server: string, tool: string): boolean {
+  return rule.document.server === server && namesTool(rule, tool);
 }
 
 function readKey(once: Once, args: JsonObject): string {

@@ -82,7 +82,9 @@ export class GateLedger {
     if (isNone || decision.decision === 'deny') return undefined;
     const { server, tool, args, caller = '' } = call;
     const run = toRun(call) || this.#run;
-    const plan = policy.ledger.planOf({ server, tool, args, caller, run, digest: decision.argsDigest });
+    const { argsDigest: digest, ruleIds, reasonCode } = decision;
+    const allowedBy = reasonCode === 'allowed' ? ruleIds : undefined;
+    const plan = policy.ledger.planOf({ server, tool, args, caller, run, digest, allowedBy });
     if (plan === undefined) return undefined;
     const limits = approvalLimits(policy.document.approval);
     const { approvals } = this.#options;
