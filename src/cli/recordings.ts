@@ -1,7 +1,7 @@
 /** Recorded tool calls, wherever they were recorded: audit trails and the log of the hook, goldens, JSON lines, the store. */
 import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { errorMessage, readLines } from '../base/index.ts';
+import { errorMessage, readLines, semconv } from '../base/index.ts';
 import { readGolden } from '../golden/index.ts';
 import { FILE_LIMITS, isObject, type JsonObject, parseOrKeep, parseStrictJson } from '../json/index.ts';
 import { REQUEST_METHODS, type RecordedCall, readRecordedCalls } from '../policy/index.ts';
@@ -140,7 +140,7 @@ function toResult(result: unknown): unknown {
 
 const STORED = `SELECT trace_id::text AS run, tool_name AS tool,
   COALESCE(attributes->>'observatory.mcp_server', server_name) AS server,
-  attributes->>'gen_ai.tool.call.arguments' AS args, attributes->>'gen_ai.tool.call.result' AS result
+  attributes->>$2 AS args, attributes->>$3 AS result
 FROM mcp_traces
 WHERE start_time >= $1 AND tool_name IS NOT NULL AND (operation = 'execute_tool' OR method = 'tools/call')
 ORDER BY start_time LIMIT ${MAX_CALLS + 1}`;
@@ -149,7 +149,11 @@ ORDER BY start_time LIMIT ${MAX_CALLS + 1}`;
 async function readStored(values: Values, since: string, io: CommandIo): Promise<Recordings> {
   const from = new Date(Date.now() - parseDuration('--since', since));
   await using db = await findOpenDatabase(values, io);
-  const { rows } = await db.query(STORED, [from]);
+  const { rows } = await db.query(STORED, [
+    from,
+    semconv.ATTR_GEN_AI_TOOL_CALL_ARGUMENTS,
+    semconv.ATTR_GEN_AI_TOOL_CALL_RESULT,
+  ]);
   const calls: RecordedCall[] = [];
   for (const { run, tool, server, args: text, result } of rows) {
     const args = typeof text === 'string' ? parseOrKeep(text) : undefined;

@@ -172,7 +172,7 @@ const MAX_RUNS = 12;
 function learnForm(texts: readonly string[]): LearnedValue | undefined {
   const forms = texts.map((text) => [...text.matchAll(/[A-Z]+|[a-z]+|[0-9]+|[^A-Za-z0-9]/g)]);
   const [first = []] = forms;
-  const kindOf = (run: string): string =>
+  const toRunKind = (run: string): string =>
     /^[A-Z]/.test(run) ? 'A-Z' : /^[a-z]/.test(run) ? 'a-z' : /^[0-9]/.test(run) ? '0-9' : run;
   const isForm =
     texts.length > 1 &&
@@ -181,7 +181,7 @@ function learnForm(texts: readonly string[]): LearnedValue | undefined {
     forms.every(
       (form) =>
         form.length === first.length &&
-        form.every(([run], at) => kindOf(run) === kindOf(first[at]?.[0] ?? '')),
+        form.every(([run], at) => toRunKind(run) === toRunKind(first[at]?.[0] ?? '')),
     );
   if (!isForm) return undefined;
   const parts = first.map(([run], at) => {
@@ -189,7 +189,7 @@ function learnForm(texts: readonly string[]): LearnedValue | undefined {
     if (runs.every((one) => one === run))
       return run.replace(/[^A-Za-z0-9]/, (one) => `[${one === '^' ? '\\^' : one.replace(/[\\\]]/, '\\$&')}]`);
     const lengths = runs.map(({ length }) => length);
-    return `[${kindOf(run)}]{${Math.min(...lengths)},${Math.max(...lengths)}}`;
+    return `[${toRunKind(run)}]{${Math.min(...lengths)},${Math.max(...lengths)}}`;
   });
   const pattern = `^${parts.join('')}$`;
   const compiled = compileOperatorSchema({ type: 'string', pattern }, 'narrow');
