@@ -407,6 +407,7 @@ test('transcripts of long prompts come in requests that a receiver takes; a long
   const { agents, problems } = await importTranscripts({
     env: { HOME: home },
     httpUrl: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`,
+    db: { query: async () => ({ rows: [] }) },
     sinceMs: 0,
     withText: true,
     signal: new AbortController().signal,

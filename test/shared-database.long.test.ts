@@ -61,7 +61,11 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
   ask: [{ args: ['Hello'], ...NO_DATABASE }],
   hook: [{ args: ['codex'], stdin: '{}', ...NO_DATABASE }],
   setup: [{ args: ['--dry-run'], ...NO_DATABASE }],
-  gate: [{ args: ['lint', 'config/allowlist.json'], ...NO_DATABASE }],
+  gate: [
+    { args: ['lint', 'config/allowlist.json'], ...NO_DATABASE },
+    { args: ['learn', '--since', '1d'], code: 2 },
+    { args: ['what-if', 'config/allowlist.json', '--since', '1d'] },
+  ],
   golden: [
     { args: ['list', 'goldens'], ...NO_DATABASE },
     { args: ['check', 'goldens', '--', process.execPath, '-e', '0'], ...NO_DATABASE },

@@ -1,4 +1,5 @@
 /** Help texts of the `gate` subcommands. */
+import { RECORDINGS_HELP } from './recordings.ts';
 
 const POLICY = `  --policy FILE      policy or allowlist (else SAFE_ALLOWLIST_PATH, else config/allowlist.json); --allowlist is the
                      same
@@ -79,6 +80,69 @@ ${POLICY}
   --prompt-template ID   template of the prompt
   --json             print the decision as JSON`;
 
+const TOOLS = `  --tools FILE       definitions of the tools, as tools/list returns them; or --servers FILE in the form of
+                     server_config.json`;
+
+const INIT = `Usage: mcp-observatory gate init (--observe | --strict) [options]
+
+Writes a policy to start from, for the servers of --tools or --servers, else for the hook of coding agents.
+
+  --observe          stop nothing, record what would be stopped: all but what servers say only reads
+  --strict           allow what servers say only reads, by name, and ask about all else, each call by itself
+${TOOLS}
+  --out FILE         default policy.json; a file that is there is not overwritten`;
+
+const LEARN = `Usage: mcp-observatory gate learn SOURCE... [options]
+
+Writes the tightest policy that allows the recorded calls, and says in words what each rule allows. What was denied
+teaches nothing; values with secrets and long ones are not written down.
+
+${RECORDINGS_HELP}
+
+  --wide             what values have in common (folder, host, domain, form, range) and where they came from, instead
+                     of the values
+${TOOLS}
+  --out FILE         where to write the policy (default: stdout; a file that is there is not overwritten)
+  --json             with --out: print the words as JSON
+
+Exit code 1 when no policy can allow one of the calls.`;
+
+const WHAT_IF = `Usage: mcp-observatory gate what-if POLICY SOURCE... [options]
+
+Shows what a policy would decide about recorded calls. Nothing is called; budgets and approvals are not asked. 'gate
+replay' repeats all decisions of one run instead, and compares them.
+
+${RECORDINGS_HELP}
+
+${TOOLS}
+  --json             one line per call
+
+Exit code 1 when it would not allow a call that was made.`;
+
+const DIFF = `Usage: mcp-observatory gate diff A B [SOURCE...] [options]
+
+Tells whether policy B lets through less than A (narrower), more (wider), or what the rules alone do not tell (unknown).
+With recorded calls also how many of them only one of the two lets through.
+
+${RECORDINGS_HELP}
+
+${TOOLS}
+  --json             print one JSON object
+
+Exit code 1 unless B is the same or narrower.`;
+
+const DRILL = `Usage: mcp-observatory gate drill POLICY SOURCE... [options]
+
+Tries against a policy what goes wrong in practice, with recorded calls that it takes: approvals that are used twice,
+late, or for another call; changed definitions; a server that imitates another. Nothing is called. ('gate verify' is about the audit trail.)
+
+${RECORDINGS_HELP}
+
+${TOOLS}
+  --json             one line per scenario
+
+Exit code 1 when a call is let through that should not be.`;
+
 const EVAL = `Usage: mcp-observatory gate eval [options]
 
 Evaluates every gate offline, without servers or a model, and writes the results.
@@ -111,6 +175,11 @@ export const GATE_HELP = {
   pin: PIN,
   lint: LINT,
   explain: EXPLAIN,
+  init: INIT,
+  learn: LEARN,
+  'what-if': WHAT_IF,
+  diff: DIFF,
+  drill: DRILL,
   eval: EVAL,
   e2e: E2E,
 };

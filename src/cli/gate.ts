@@ -26,9 +26,12 @@ import {
   readFlags,
   usageError,
 } from './command-line/index.ts';
+import { runGateDiff, runGateInit } from './gate-diff.ts';
+import { runGateDrill } from './gate-drill.ts';
 import { runGateE2e } from './gate-e2e.ts';
 import { runGateEval } from './gate-eval.ts';
 import { GATE_HELP } from './gate-help.ts';
+import { runGateLearn, runGateWhatIf } from './gate-learn.ts';
 import { runGatePin } from './gate-pin.ts';
 import { runGateReplay } from './gate-replay.ts';
 import { runGateExplain, runGateLint } from './gate-rules.ts';
@@ -43,6 +46,11 @@ const VERBS = {
   pin: ['show and approve tool definitions', runGatePin],
   verify: ['verify an audit trail', runVerify],
   replay: ['decide recorded runs again, by the same or another policy', runGateReplay],
+  init: ['write a policy to start from', runGateInit],
+  learn: ['write the tightest policy that allows recorded calls', runGateLearn],
+  'what-if': ['show what a policy decides about recorded calls', runGateWhatIf],
+  diff: ['tell whether a policy allows more or less than another', runGateDiff],
+  drill: ['try what goes wrong in practice against a policy', runGateDrill],
   eval: ['evaluate every gate offline', runGateEval],
   e2e: ['run cases over real servers, with the gate and without', runGateE2e],
 } satisfies Record<keyof typeof GATE_HELP, readonly [string, Command['run']]>;

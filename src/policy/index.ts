@@ -79,6 +79,18 @@ export {
   type LedgerWitness,
   MemoryLedger,
 } from './ledger/index.ts';
+export {
+  type Change,
+  comparePolicies,
+  type DecidedCall,
+  decideRecorded,
+  joinChanges,
+  type LearnedPolicy,
+  type LearnOptions,
+  learnPolicy,
+  type PolicyChange,
+  type RecordedCall,
+} from './learn/index.ts';
 export { lintPolicy } from './lint.ts';
 export type { LintFinding } from './lint-finding.ts';
 export { A_GATE, AN_AUDIT } from './option-kinds.ts';
@@ -102,6 +114,7 @@ export { type Gate, gateOf, REASONS, type ReasonCode, scanText } from './reasons
 export {
   type RepeatedDecision,
   type ReplayTraceOptions,
+  readRecordedCalls,
   replayTrace,
   type TraceReplay,
 } from './replay/index.ts';

@@ -19,6 +19,7 @@ import {
   PolicyGate,
   type ToolDefinition,
 } from '../../policy/index.ts';
+import { resolveCaptureContent } from '../../processor/index.ts';
 import { type CommandIo, usageError } from '../command-line/index.ts';
 import { type ActionCall, listCalls } from './agent-calls.ts';
 import type { HookAnswer, HookClient } from './clients.ts';
@@ -47,6 +48,7 @@ export async function decideEvent(
   using audit = new AuditLog({
     dir: env.SAFE_TRACE_DIR ?? join(homedir(), '.mcp-observatory/hook', today()),
     key: env.SAFE_AUDIT_KEY,
+    captureContent: resolveCaptureContent(undefined, env),
   });
   const run = audit.startRun();
   try {

@@ -1,3 +1,4 @@
+export { readRecordedCalls } from './recorded-calls.ts';
 export {
   type RepeatedDecision,
   type ReplayTraceOptions,

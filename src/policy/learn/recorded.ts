@@ -1,0 +1,78 @@
+/** Calls of recordings, and what a policy decides about them. Nothing is called. */
+import { sliced } from '../../base/index.ts';
+import { isObject, type JsonObject } from '../../json/index.ts';
+import type { ToolDefinition } from '../../mcp-client/index.ts';
+import type { Decision } from '../decision.ts';
+import { PolicyGate } from '../gate.ts';
+import type { PolicyDocument } from '../policy-file.ts';
+import type { ToolsByServer } from '../tool-definition.ts';
+
+/** A call that was recorded. */
+export interface RecordedCall {
+  readonly server: string;
+  readonly tool: string;
+  readonly args: JsonObject;
+  /** The run it belongs to: results are sources within one. @defaultValue '' */
+  readonly run?: string | undefined;
+  /** The request of the user. */
+  readonly request?: string | undefined;
+  /** What was handed on. Absent if there was none, or it is not known. */
+  readonly result?: unknown;
+  /** False if the policy of then stopped it. @defaultValue true */
+  readonly wasMade?: boolean | undefined;
+  /** The definition of the tool then. */
+  readonly definition?: ToolDefinition | undefined;
+}
+
+export interface DecidedCall {
+  readonly call: RecordedCall;
+  readonly decision: Decision;
+}
+
+/**
+ * Decides recorded calls in their order. Results are sources of later calls of their run, as if all calls had been made.
+ * Budgets and approvals are not asked.
+ * @param tools definitions that are known. @defaultValue those of the calls; else a tool takes any arguments
+ * @throws ObservatoryError `POLICY_INVALID`
+ */
+export async function decideRecorded(
+  calls: readonly RecordedCall[],
+  policy: string | PolicyDocument,
+  tools: ToolsByServer = {},
+): Promise<readonly DecidedCall[]> {
+  using gate = new PolicyGate({ policy });
+  gate.assertReady();
+  for (const [server, listing] of Object.entries(listTools(calls, tools)))
+    await gate.refreshTools(server, listing.tools);
+  const turn = sliced();
+  const decided: DecidedCall[] = [];
+  for (const recorded of calls) {
+    const { server, tool, args, run: runId, request: userRequest, result } = recorded;
+    const call = { server, tool, args, runId, userRequest };
+    decided.push({ call: recorded, decision: gate.evaluate(call) });
+    await gate.rememberResult(call, result);
+    await turn();
+  }
+  return decided;
+}
+
+/** The tools of the calls: as they are known, else as they were recorded, else any arguments fit. */
+function listTools(calls: readonly RecordedCall[], known: ToolsByServer): ToolsByServer {
+  const servers = new Map<string, Map<string, ToolDefinition>>();
+  const add = (server: string, definition: ToolDefinition): void => {
+    const tools = servers.get(server) ?? new Map<string, ToolDefinition>();
+    servers.set(server, tools);
+    if (!tools.has(definition.name)) tools.set(definition.name, definition);
+  };
+  for (const [server, { tools }] of Object.entries(known)) for (const tool of tools) add(server, tool);
+  for (const { server, tool, definition } of calls) {
+    const isUsable = isObject(definition) && definition.name === tool;
+    // What the file of tools leaves out is gone from a server that it names.
+    if (isUsable || !Object.hasOwn(known, server))
+      add(
+        server,
+        isUsable ? definition : { name: tool, inputSchema: { type: 'object', additionalProperties: true } },
+      );
+  }
+  return Object.fromEntries([...servers].map(([server, tools]) => [server, { tools: [...tools.values()] }]));
+}
