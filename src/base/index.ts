@@ -43,7 +43,7 @@ export {
 export { whyForeign } from './foreign-folder.ts';
 export { misspelled, nearest, refuseUnknownOptions } from './known-options.ts';
 export { type Line, readLines } from './lines.ts';
-export { isProcessAlive, startOfProcess } from './live-process.ts';
+export { isPidInUse, isProcessAlive, startOfProcess } from './live-process.ts';
 export { type Constructor, INSTALL_SDK, type Loaded, load, loadNow, locate } from './locate.ts';
 export { periodicReader } from './metric-reader.ts';
 export {

@@ -7,12 +7,16 @@ export async function startOfProcess(pid: number): Promise<string | undefined> {
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
 }
 
+/** Whether a process of this machine has a pid; it may be another than the one that had it. */
+export function isPidInUse(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
 /** Whether a process is alive on this machine and is the one with that start time. */
 export async function isProcessAlive(pid: number, started: string | undefined): Promise<boolean> {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
-  }
-  return started === undefined || started === (await startOfProcess(pid));
+  return isPidInUse(pid) && (started === undefined || started === (await startOfProcess(pid)));
 }

@@ -9,6 +9,7 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } fr
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { PROMISED_FORMS } from '../../scripts/redaction-doc.ts';
 import { goldenCommand } from '../../src/cli/golden/index.ts';
 import { readGolden, toMatchGolden, writeGolden } from '../../src/golden/index.ts';
 import { bundle } from '../support/bundle.ts';
@@ -130,6 +131,17 @@ test('a server over HTTP replays from another address, and no secret is in a gol
   assert.match(stdio.stdout, /planted-password-22/);
   for (const text of [http, stdio.golden].map((path) => readFileSync(path, 'utf8')))
     for (const secret of SECRETS) assert.ok(!text.includes(secret), secret);
+});
+
+test('no secret of a promised form is in a golden, nor one of a server, and prompts with them replay', async () => {
+  const password = 'plain-looking-value';
+  const forms = PROMISED_FORMS.flatMap(([, ...examples]) => examples);
+  const turns = [{ calls: [{ tool: 'add', args: { a: 1 } }] }, { text: 'done' }];
+  const program = [join(FIXTURES, 'bare.mjs'), JSON.stringify([{ agents: [turns] }])];
+  const env = { ...SERVER, DB_PASSWORD: password, NOTES: JSON.stringify([...forms, `It is ${password}`]) };
+  const text = readFileSync(await recordAndReplay(program, env, 1), 'utf8');
+  for (const secret of [password, ...forms, 'hunter2x', 'hunter3x'])
+    assert.ok(!text.includes(JSON.stringify(secret).slice(1, -1)), secret);
 });
 
 test('requests through node:http replay alike, three at once', async () => {

@@ -3,7 +3,7 @@
  * is killed; at its end the golden takes the file's place.
  */
 import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs';
-import { writePrivateFileSync } from '../../base/index.ts';
+import { isPidInUse, writePrivateFileSync } from '../../base/index.ts';
 import { isObject } from '../../json/index.ts';
 import { goldenOfProgram, type ProgramHead, type ProgramPart } from './assemble.ts';
 import { sealGolden } from './checksum.ts';
@@ -59,7 +59,8 @@ function isTaken(path: string): boolean {
   const [isJournal, owner] = JOURNAL.exec(start) ?? [];
   if (start !== '' && isJournal === undefined && !/^\{\s*"format_version":/.test(start))
     throw new Error(`${path} is no golden, and is not replaced`);
-  return about.mtimeMs > performance.timeOrigin || (owner !== undefined && isRunning(Number(owner)));
+  if (about.mtimeMs > performance.timeOrigin) return true;
+  return owner !== undefined && Number(owner) !== process.pid && isPidInUse(Number(owner));
 }
 
 function readStart(path: string): string {
@@ -69,14 +70,6 @@ function readStart(path: string): string {
     return bytes.toString('utf8', 0, readSync(file, bytes));
   } finally {
     closeSync(file);
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return pid !== process.pid && process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

@@ -87,6 +87,12 @@ export class Scrubber {
     }
   }
 
+  /** Registers the secrets of a request. */
+  addRequest(headers: Headers, url: URL): void {
+    this.addHeaders(headers);
+    this.addNamed({ ...Object.fromEntries(headers), ...Object.fromEntries(url.searchParams) });
+  }
+
   /** Registers those of named values, such as variables of an environment, whose names say that they are secret. */
   addNamed(values: Readonly<Record<string, string | undefined>>): void {
     const cleaned = redactValue(values) as typeof values;
@@ -103,7 +109,12 @@ export class Scrubber {
 
   /** A copy of a JSON value without secrets. */
   clean<T>(value: T): T {
-    return walk(redactValue(value), (text) => this.#cleanText(text)) as T;
+    return this.cleanKnown(redactValue(value) as T);
+  }
+
+  /** A copy of a value without the secrets that were registered; those in the form of one stay. */
+  cleanKnown<T>(value: T): T {
+    return walk(value, (text) => this.#cleanText(text)) as T;
   }
 
   /** As {@link clean}, for values of any size: lets the event loop turn. */

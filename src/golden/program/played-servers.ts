@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { parseOrKeep } from '../../json/index.ts';
-import { type Golden, GoldenMismatchError, type Reached, Scrubber } from '../file/index.ts';
+import { type Golden, GoldenMismatchError, type Reached } from '../file/index.ts';
 import type { GoldenPlayer } from '../replay/index.ts';
 import { PlayedServer } from './played-server.ts';
 import type { SpawnedCommand } from './seams.ts';
@@ -11,7 +11,6 @@ type Over<K extends 'command' | 'url'> = { readonly name: string } & Extract<Rea
 /** The MCP servers of a golden, found by how the program reaches them. */
 export class PlayedServers {
   readonly #player: GoldenPlayer;
-  readonly #scrubber = new Scrubber();
   readonly #commands: Over<'command'>[] = [];
   readonly #addresses: Over<'url'>[] = [];
   /** By the address that the program uses. */
@@ -27,9 +26,11 @@ export class PlayedServers {
   }
 
   /** The server of a command; undefined for a process that is not an MCP server. Paths may have changed. */
-  spawned({ command, args }: SpawnedCommand): PlayedServer | undefined {
-    this.#scrubber.addOptions(args);
-    const asked = this.#scrubber.clean({ command, args: [...args] });
+  spawned({ command, args, env }: SpawnedCommand): PlayedServer | undefined {
+    const { scrubber } = this.#player;
+    scrubber.addNamed(env);
+    scrubber.addOptions(args);
+    const asked = scrubber.clean({ command, args: [...args] });
     const [best] = this.#commands
       .map((recorded) => ({ name: recorded.name, likeness: toLikeness(recorded, asked) }))
       .filter(({ likeness }) => likeness > 0)

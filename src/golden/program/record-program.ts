@@ -143,8 +143,7 @@ class ProgramRecorder implements Seams {
     if (isModelRequest(copy.method, url, value)) return this.#model.pass(copy, text, answer);
     const messages = copy.method === 'POST' ? rpcMessages(value) : undefined;
     if (messages === undefined) return undefined;
-    this.#scrubber.addHeaders(copy.headers);
-    this.#scrubber.addNamed({ ...Object.fromEntries(copy.headers), ...Object.fromEntries(url.searchParams) });
+    this.#scrubber.addRequest(copy.headers, url);
     const tap = this.#http.sent(url, messages);
     return recordedAnswer(tap, answer, { mayHold: this.#mayHold, attempt: (work) => this.#try(work) });
   }

@@ -104,6 +104,7 @@ class ProgramReplay implements Seams {
           .catch(refused);
       }
       if (this.#live === 'tools') return await original(...args);
+      this.#player.scrubber.addRequest(copy.headers, url);
       if (copy.method === 'POST' && rpcMessages(body) !== undefined)
         return await this.#servers.answer(url, text, signal ?? undefined).catch(refused);
       // A stream of what the server sends by itself, or the end of a session.

@@ -11,20 +11,28 @@ import {
 } from '../file/index.ts';
 import { Entries, type Found } from './entries.ts';
 
+/** Removes the secrets that have the form of one. */
+const FORMS = new Scrubber();
+
 /** Plays the MCP servers of a golden: their connections in order, each call once. */
 export class CassettePlayer {
   readonly #testName: string;
   readonly #onMiss: (error: GoldenMismatchError) => GoldenMismatchError;
   readonly #connections = new Map<string, McpConnection[]>();
   readonly #calls: Entries<McpCall>;
-  readonly #scrubber = new Scrubber();
+  readonly #scrubber: Scrubber;
 
-  /** @param learned as of `Entries` */
+  /**
+   * @param scrubber knows secrets of the replaying program, which the recording may have lost
+   * @param learned as of `Entries`
+   */
   constructor(
     golden: Golden,
     onMiss: (error: GoldenMismatchError) => GoldenMismatchError,
+    scrubber: Scrubber,
     learned?: Record<string, Matcher>,
   ) {
+    this.#scrubber = scrubber;
     this.#testName = golden.test_name;
     this.#onMiss = onMiss;
     this.#calls = new Entries('', golden.comparison.matchers, learned);
@@ -72,15 +80,16 @@ export class CassettePlayer {
   /** As {@link call}, with its place in the golden. */
   find(server: string, tool: string, args: JsonObject): Found<McpCall> {
     const canonical = this.#canonical(server, tool, args);
-    const call = this.#calls.take(canonical);
+    const withoutKnown = this.#scrubber.cleanKnown(canonical);
+    const call = this.#calls.take(canonical, withoutKnown);
     if (call !== undefined) return call;
     const what = `The golden '${this.#testName}' does not hold this call of ${server}.${tool}`;
-    throw this.#onMiss(this.#calls.miss(canonical, what, 'call'));
+    throw this.#onMiss(this.#calls.miss(withoutKnown, what, 'call'));
   }
 
   /** The key by which calls are matched, without secrets on either side. */
   #canonical(server: string, tool: string, args: unknown): Record<string, unknown> {
-    return { server, tool, arguments: this.#scrubber.clean(args) };
+    return { server, tool, arguments: FORMS.clean(args) };
   }
 
   /** Whether the golden has an answer of a server to a tool or method. */

@@ -67,15 +67,22 @@ export class Entries<T> {
     else waiting.push(entry);
   }
 
-  /** The next unused entry that is found by a value; if there is none, the first that differs where it may. */
-  take(canonical: unknown): Found<T> | undefined {
-    const entry =
-      this.#waiting.get(canonicalHash(canonical))?.find(({ used }) => !used) ??
-      this.#entries.find((one) => !one.used && this.#differences(one, canonical).length === 0) ??
-      this.#learn(canonical);
+  /**
+   * The next unused entry that is found by a value; if there is none, the first that differs where it may.
+   * @param other found in the same way, if nothing is found by the first: the value without known secrets
+   */
+  take(canonical: unknown, other: unknown): Found<T> | undefined {
+    const entry = this.#find(canonical) ?? this.#find(other) ?? this.#learn(other);
     if (entry === undefined) return undefined;
     entry.used = true;
     return entry;
+  }
+
+  #find(canonical: unknown): Entry<T> | undefined {
+    return (
+      this.#waiting.get(canonicalHash(canonical))?.find(({ used }) => !used) ??
+      this.#entries.find((one) => !one.used && this.#differences(one, canonical).length === 0)
+    );
   }
 
   /** The unused entry that differs the least. @returns undefined if what differs cannot be learned, or need not be */

@@ -38,6 +38,9 @@ const OPTIONS: OptionKinds<PlayerOptions> = {
   learn: kinds.boolean,
 };
 
+/** Removes the secrets that have the form of one. */
+const FORMS = new Scrubber();
+
 /**
  * Plays a golden: answers an SDK's requests through {@link fetch} and tool calls through {@link cassette}. Each entry is
  * used once. A miss fails at once with the differences to the nearest entry. It is kept as {@link failure} and aborts
@@ -49,7 +52,8 @@ export class GoldenPlayer {
   readonly #inOrder: boolean;
   readonly #exchanges: Entries<ProviderExchange>;
   readonly #turns: AnswerTurns;
-  readonly #scrubber = new Scrubber();
+  /** Knows secrets of the replaying program, which the recording may have lost. */
+  readonly scrubber = new Scrubber();
   readonly #aborter = new AbortController();
   readonly #cassette: CassettePlayer;
   /** Matchers for what varied, with `learn`. */
@@ -72,11 +76,11 @@ export class GoldenPlayer {
     const noted = options.learn === true ? learned : undefined;
     this.#exchanges = new Entries('.request', golden.comparison.matchers, noted);
     this.#turns = new AnswerTurns(golden);
-    this.#cassette = new CassettePlayer(golden, (error) => this.missed(error), noted);
+    this.#cassette = new CassettePlayer(golden, (error) => this.missed(error), this.scrubber, noted);
     for (const [index, exchange] of golden.provider_responses.entries()) {
       this.#exchanges.add(
         `provider_responses[${index}]`,
-        this.#canonical(this.#scrubber.clean(exchange.request), index),
+        this.#canonical(FORMS.clean(exchange.request), index),
         exchange,
       );
     }
@@ -118,8 +122,9 @@ export class GoldenPlayer {
   readonly fetch: typeof fetch = async (input, init) => {
     const request = new Request(input, init);
     const wire = toWireRequest(request, await request.text());
+    this.scrubber.addHeaders(request.headers);
     request.signal.throwIfAborted();
-    const { place, value } = this.#take(this.#scrubber.clean(wire));
+    const { place, value } = this.#take(FORMS.clean(wire));
     this.#turns.asked(place, value);
     // That of a `Request` no longer follows it once the request is collected.
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
@@ -141,13 +146,14 @@ export class GoldenPlayer {
 
   #take(request: WireRequest): Found<ProviderExchange> {
     const canonical = this.#canonical(request, this.#taken);
-    const exchange = this.#exchanges.take(canonical);
+    const withoutKnown = this.scrubber.cleanKnown(canonical);
+    const exchange = this.#exchanges.take(canonical, withoutKnown);
     if (exchange !== undefined) {
       this.#taken += 1;
       return exchange;
     }
     const what = `The golden '${this.#golden.test_name}' has no answer to this request to ${request.path}`;
-    throw this.missed(this.#exchanges.miss(canonical, what, 'exchange'));
+    throw this.missed(this.#exchanges.miss(withoutKnown, what, 'exchange'));
   }
 
   /** The key by which requests are matched. @param index position among all requests. */
