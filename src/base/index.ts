@@ -73,7 +73,6 @@ export {
 } from './private-files.ts';
 export { isOwnScope, isPackageScope, MCP_SCOPE } from './scopes.ts';
 export {
-  contextManagerIn,
   ensureContextManager,
   loadSdk,
   loadSdkNow,

@@ -49,7 +49,7 @@ export function ensureContextManager(): void {
 }
 
 /** A started context manager of the SDK's package for it. */
-export function contextManagerIn(hooks: Loaded): ContextManager {
+function contextManagerIn(hooks: Loaded): ContextManager {
   const Manager = hooks.AsyncLocalStorageContextManager as unknown as Constructor<[], ContextManager>;
   return new Manager().enable();
 }

@@ -1,7 +1,7 @@
-import { context, createContextKey, diag, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
+import { diag, propagation, trace } from '@opentelemetry/api';
 import {
   type Constructor,
-  contextManagerIn,
+  ensureContextManager,
   load,
   locate,
   locateRequired,
@@ -16,11 +16,10 @@ import {
 export async function registerGlobally(provider: ManagedProvider): Promise<boolean> {
   const anchor = locate('@opentelemetry/sdk-trace-node') ?? locate('@opentelemetry/sdk-trace');
   const core = await load(locateRequired('@opentelemetry/core', anchor));
-  const hooks = await load(locateRequired('@opentelemetry/context-async-hooks', anchor));
   const Composite = core.CompositePropagator as unknown as Constructor<[{ propagators: unknown[] }], never>;
   const registered = trace.setGlobalTracerProvider(provider);
   // An SDK without an exporter of spans sets these two and no provider. Setting them again is an error of the API.
-  if (registered && !hasContextManager()) context.setGlobalContextManager(contextManagerIn(hooks));
+  if (registered) ensureContextManager();
   if (registered && propagation.fields().length === 0) {
     const propagators = propagatorsIn(process.env).map(
       (name) => new (core[name] as unknown as Constructor<[], unknown>)(),
@@ -28,11 +27,6 @@ export async function registerGlobally(provider: ManagedProvider): Promise<boole
     propagation.setGlobalPropagator(new Composite({ propagators }));
   }
   return registered;
-}
-
-function hasContextManager(): boolean {
-  const probe = ROOT_CONTEXT.setValue(createContextKey('mcp-observatory probe'), true);
-  return context.with(probe, () => context.active() === probe);
 }
 
 /** Propagators in the core of both SDK lines, by their names in `OTEL_PROPAGATORS`. */
