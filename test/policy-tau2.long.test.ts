@@ -28,7 +28,9 @@ const DOMAINS = {
 };
 
 const skip = hasPip ? await noPyPi() : 'python3 has no pip';
-test('tau2: every action of the ground truth passes, and a person is asked exactly where the text says so', { skip }, async (t) => {
+test('tau2: every action of the ground truth passes, and a person is asked exactly where the text says so', {
+  skip,
+}, async (t) => {
   const dir = tempDir();
   const download = ['-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', dir, WHEEL];
   const { status, stderr } = spawnSync('python3', download, { encoding: 'utf8', timeout: 120_000 });

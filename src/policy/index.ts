@@ -70,16 +70,6 @@ export {
 } from './host/index.ts';
 export { checkInput } from './input-policy.ts';
 export {
-  type CallLedger,
-  type EarlierEffect,
-  type LedgerAnswer,
-  type LedgerOutcome,
-  type LedgerRequest,
-  type LedgerTake,
-  type LedgerWitness,
-  MemoryLedger,
-} from './ledger/index.ts';
-export {
   type Change,
   comparePolicies,
   type DecidedCall,
@@ -91,6 +81,16 @@ export {
   type PolicyChange,
   type RecordedCall,
 } from './learn/index.ts';
+export {
+  type CallLedger,
+  type EarlierEffect,
+  type LedgerAnswer,
+  type LedgerOutcome,
+  type LedgerRequest,
+  type LedgerTake,
+  type LedgerWitness,
+  MemoryLedger,
+} from './ledger/index.ts';
 export { lintPolicy } from './lint.ts';
 export type { LintFinding } from './lint-finding.ts';
 export { A_GATE, AN_AUDIT } from './option-kinds.ts';

@@ -113,7 +113,10 @@ export class LedgerWords {
     const { server, tool, args, caller, digest, allowedBy } = call;
     try {
       const wanted: Wanted = [...this.#totalsOf(call), ...this.#sequencesOf(call)];
-      const effects = this.#onceOf(server, tool, args, allowedBy).map((once) => ({ once, key: readKey(once, args) }));
+      const effects = this.#onceOf(server, tool, args, allowedBy).map((once) => ({
+        once,
+        key: readKey(once, args),
+      }));
       if (wanted.length === 0 && effects.length === 0) return undefined;
       const [first] = effects;
       if (effects.some(({ key }) => key !== first?.key))
