@@ -13,6 +13,7 @@ export {
   GoldenPlayer,
   type GoldenSource,
   goldenFromTrace,
+  type Matcher,
   type MatchOptions,
   type McpCall,
   type McpConnection,
