@@ -70,6 +70,7 @@ export {
   parsePlan,
   parseSummary,
   planMessages,
+  type ReadTool,
   type ReasonCode,
   type Refusal,
   type RepeatedDecision,

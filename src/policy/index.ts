@@ -119,5 +119,6 @@ export {
   type TraceReplay,
 } from './replay/index.ts';
 export { formatWord, REQUEST_METHODS, type RequestMethod } from './requests.ts';
+export type { ReadTool } from './reservations.ts';
 export { type ToolsByServer, toolHash } from './tool-definition.ts';
 export { isUntrusted } from './untrusted-result.ts';
