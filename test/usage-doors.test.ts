@@ -1,5 +1,5 @@
 /** Every unit and mode that a price depends on, at every door that a usage comes through: the same tokens and cost. */
-// Runs with the others that hook the model SDKs: the hook of require() stays in the process.
+// Runs alone: it ends the instrumentations of model SDKs, which hook them once in a process, and sets a logger.
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { type Attributes, SpanKind } from '@opentelemetry/api';

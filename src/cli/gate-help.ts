@@ -134,7 +134,8 @@ Exit code 1 unless B is the same or narrower.`;
 const DRILL = `Usage: mcp-observatory gate drill POLICY SOURCE... [options]
 
 Tries against a policy what goes wrong in practice, with recorded calls that it takes: approvals that are used twice,
-late, or for another call; changed definitions; a server that imitates another. Nothing is called. ('gate verify' is about the audit trail.)
+late, or for another call; changed definitions; a server that imitates another. Nothing is called.
+('gate verify' is about the audit trail.)
 
 ${RECORDINGS_HELP}
 
