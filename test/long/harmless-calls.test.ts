@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { answersServer, anyTool } from '../support/answers.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { HOSTILE } from '../support/hostile-cases.ts';
-import { hostileHttp } from '../support/hostile-server.ts';
+import { askingStdio, hostileHttp } from '../support/hostile-server.ts';
 import { post } from '../support/http-post.ts';
 import { Installed } from '../support/installed.ts';
 import { startRedirecting } from '../support/redirecting-server.ts';
@@ -81,12 +81,51 @@ test('a program ends by itself, once, with its own output, even if its spans can
 });
 
 test('an error that nobody catches is one screen, and names the option that is wrong', async () => {
-  const code = `import { PolicyGate } from 'mcp-observatory/policy';
-    new PolicyGate({ policy: { s: ['t'] }, pins: 'pins.json' });`;
-  const ended = await installed.program(code);
-  assert.equal(ended.code, 1);
-  assert.match(ended.stderr, /INVALID_OPTION[\s\S]*pins/);
-  assert.ok(ended.stderr.length < 4096, ended.stderr);
+  for (const [wrong, option] of [
+    ["new PolicyGate({ policy: { s: ['t'] }, pins: 'pins.json' })", 'pins'],
+    [
+      "gateClient(new Client({ name: 'c', version: '1' }), new PolicyGate({ policy: { s: ['t'] } }), { server: 's', context: {} })",
+      'context',
+    ],
+  ] as const) {
+    const ended = await installed.program(
+      `import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+        import { gateClient, PolicyGate } from 'mcp-observatory/policy';
+        ${wrong};`,
+    );
+    assert.equal(ended.code, 1);
+    assert.match(ended.stderr, /INVALID_OPTION/);
+    assert.ok(ended.stderr.includes(`'${option}'`), ended.stderr);
+    assert.ok(ended.stderr.length < 4096, ended.stderr);
+  }
+});
+
+test('a server that asks and reads no answers is given up, on a heap of 100 MB', async () => {
+  const code = `import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+    import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+    import { connectServers } from 'mcp-observatory/orchestrator';
+    import { gateClient, PolicyGate } from 'mcp-observatory/policy';
+    const server = ${JSON.stringify(askingStdio('ping'))};
+    const until = async (isOver) => { while (!isOver()) await new Promise((resolve) => setTimeout(resolve, 20)); };
+    const pool = await connectServers({ mcpServers: { s: server } });
+    await until(() => pool.servers[0].state === 'dead');
+    console.log(pool.servers[0].error.message);
+    await pool.close();
+    let said;
+    const client = gateClient(new Client({ name: 'c', version: '1' }), new PolicyGate({ policy: { s: ['t'] } }), { server: 's' });
+    await client.connect(new StdioClientTransport(server));
+    client.onerror = ({ message }) => { said ??= message; };
+    await client.listTools();
+    await until(() => said !== undefined);
+    console.log(said);
+    await client.close();
+    console.log(process.resourceUsage().maxRSS / 1024);`;
+  const ended = await installed.program(code, ['--max-old-space-size=100']);
+  assert.equal(ended.code, 0, ended.stderr);
+  const why = ended.stdout.match(/the server asks and does not read: \d+ answers to its requests wait/g);
+  assert.equal(why?.length, 2, ended.stdout);
+  const megabytes = ended.stdout.trim().split('\n').at(-1);
+  assert.ok(Number(megabytes) < 300, `${megabytes} MB`);
 });
 
 test('a server that redirects a call elsewhere gets no header of it there', async () => {

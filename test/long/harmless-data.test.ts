@@ -108,6 +108,19 @@ describe('a database', { skip: noPostgres() || (findPsql() === undefined && 'no 
     }
   });
 
+  test('whose every connection was opened under a bad setting gets the spans over new ones', async () => {
+    const url = await migrated();
+    const patient = `${url}?options=-c%20statement_timeout%3D0`;
+    const set = (what: string) =>
+      runSql(patient, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I ${what}', current_database()); END $$`);
+    await set("SET statement_timeout = ''1ms''");
+    await using collector = await collect(url);
+    await send(collector, {}, 1000);
+    await waitUntil(() => /statement timeout/.test(collector.log()), PATIENCE_MS);
+    await set('RESET statement_timeout');
+    await waitUntil(async () => (await stored(patient)) === 1000, PATIENCE_MS);
+  });
+
   test('holds one row for a span that comes again with another start', async () => {
     const url = await migrated();
     await using collector = await collect(url);

@@ -48,11 +48,15 @@ export async function learnPolicy(
   return { policy, words, left };
 }
 
+/** A name with `*` would be a pattern in a rule: no rule is learned from it. */
 function groupByTool(calls: readonly RecordedCall[]): ReadonlyMap<string, readonly RecordedCall[]> {
   const groups = new Map<string, RecordedCall[]>();
-  for (const call of calls.filter(({ args }) => isObject(args))) {
+  for (const call of calls) {
+    if (!isObject(call.args) || call.tool.includes('*')) continue;
     const id = `${call.server}/${call.tool}`.slice(0, 256);
-    groups.set(id, [...(groups.get(id) ?? []), call]);
+    const group = groups.get(id);
+    if (group === undefined) groups.set(id, [call]);
+    else group.push(call);
   }
   return groups;
 }
