@@ -48,7 +48,7 @@ test(`a learned policy allows all of its recording and denies what differs in on
   t.diagnostic(`seed ${SEED}`);
   const next = random(SEED);
   const { any, pick, makers } = valueMaker(next);
-  for (let round = 0; round < sized(4, 300); round += 1) {
+  for (let round = 0; round < sized(4, 60); round += 1) {
     const names = ['to', 'path', 'constructor', 'a.b', '*', 'n'].slice(0, 1 + next(6));
     const shapes = new Map(names.map((name) => [name, pick([any, pick(makers)])]));
     const calls: RecordedCall[] = Array.from({ length: 1 + next(25) }, () => ({

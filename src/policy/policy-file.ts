@@ -202,7 +202,7 @@ function fromAllowlist(allowlist: AllowlistDocument): PolicyDocument {
       for (const tool of tools)
         rules.push({ id: `allowlist:${server}/${tool}`, effect: 'allow', server, tool });
   }
-  return { version: 1, unknown_arguments: 'reject_always', rules, untyped };
+  return { version: 1, unknown_arguments: 'reject_always', rules, ...(untyped && { untyped }) };
 }
 
 function parseFile(input: string | Uint8Array): unknown {
