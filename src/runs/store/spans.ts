@@ -189,14 +189,11 @@ export interface RelatedRuns {
   readonly canBeGolden: boolean;
 }
 
+// Few spans have what is asked for: no attributes of the others are read.
 const RELATED = `WITH own AS MATERIALIZED (
-    SELECT shadow_parent_trace_id AS parent, prompt_hash, start_time,
-      operation = 'invoke_agent' AND attributes ? 'observatory.stop_reason' AS is_ghost,
-      attributes ? '${semconv.ATTR_GEN_AI_INPUT_MESSAGES}' AS has_content
-    FROM mcp_traces WHERE trace_id = $1::uuid
-  ), prompt AS MATERIALIZED (
-    SELECT prompt_hash AS hash FROM own WHERE prompt_hash IS NOT NULL ORDER BY start_time LIMIT 1
-  )
+    SELECT shadow_parent_trace_id AS parent, prompt_hash AS hash, start_time FROM mcp_traces
+    WHERE trace_id = $1::uuid AND (shadow_parent_trace_id IS NOT NULL OR prompt_hash IS NOT NULL)
+  ), prompt AS MATERIALIZED (SELECT hash FROM own WHERE hash IS NOT NULL ORDER BY start_time LIMIT 1)
   SELECT (SELECT replace(parent::text, '-', '') FROM own WHERE parent IS NOT NULL LIMIT 1) AS primary,
     ARRAY(SELECT DISTINCT replace(s.trace_id::text, '-', '') FROM mcp_runs r JOIN mcp_runs s
         ON s.is_shadow AND s.started_at BETWEEN r.started_at - interval '10 minutes' AND r.started_at + interval '10 minutes'
@@ -205,7 +202,10 @@ const RELATED = `WITH own AS MATERIALIZED (
     (SELECT hash FROM prompt) AS "promptHash",
     (SELECT count(*)::float8 FROM (SELECT DISTINCT t.trace_id FROM mcp_traces t
       WHERE t.prompt_hash = (SELECT hash FROM prompt) AND t.trace_id <> $1::uuid LIMIT 100) AS others) AS "samePrompt",
-    (SELECT count(*) FILTER (WHERE is_ghost) = 1 AND bool_or(has_content) FROM own) AS "canBeGolden"`;
+    CASE WHEN (SELECT count(*) FROM mcp_traces WHERE trace_id = $1::uuid AND operation = 'invoke_agent'
+        AND attributes ? 'observatory.stop_reason') = 1
+      THEN EXISTS (SELECT FROM mcp_traces WHERE trace_id = $1::uuid AND attributes ? '${semconv.ATTR_GEN_AI_INPUT_MESSAGES}')
+      ELSE false END AS "canBeGolden"`;
 
 /** What a run has to do with others, and whether it can be a golden. @throws the database's errors. */
 export async function readRelated(db: Queryable, id: string): Promise<RelatedRuns> {
