@@ -196,6 +196,7 @@ test('--wide learns where arguments came from', async () => {
 const RULE = { id: 'r', effect: 'allow', server: 's', tool: ['a', 'b'], args: { x: { enum: [1, 2] } } };
 const ASK = { id: 'q', effect: 'require_approval', server: 's', tool: 'a', args: { x: { const: 1 } } };
 const DENY = { id: 'd', effect: 'deny', server: 's', tool: 'a', args: { x: { maximum: 3 } } };
+const TOTAL = { id: 't', tools: ['s.a'], per: 'day', at_most: 5 };
 const DIFFS: readonly (readonly [what: string, change: string, after: readonly object[], more?: object])[] = [
   ['nothing', 'same', [RULE, DENY]],
   ['another order, name and text', 'same', [DENY, { ...RULE, id: 'z', description: 'new' }]],
@@ -216,6 +217,8 @@ const DIFFS: readonly (readonly [what: string, change: string, after: readonly o
   ['a pattern', 'unknown', [{ ...RULE, args: { x: { enum: [1, 2], pattern: '^a' } } }, DENY]],
   ['shadow mode', 'wider', [RULE, DENY], { mode: 'shadow' }],
   ['a budget', 'narrower', [RULE, DENY], { budgets: { calls_per_run: 3 } }],
+  ['an effect that is done once', 'narrower', [{ ...RULE, once: 'x:{x}' }, DENY]],
+  ['a total', 'narrower', [RULE, DENY], { budgets: { totals: [TOTAL] } }],
 ];
 
 test('diff tells narrowing from widening, and what it cannot tell', () => {
@@ -224,6 +227,16 @@ test('diff tells narrowing from widening, and what it cannot tell', () => {
     const after = readPolicy({ version: 1, rules, ...more }).document;
     assert.equal(joinChanges(comparePolicies(before, after).map((one) => one.change)), change, what);
   }
+  const [two, three, none] = [5, 9, undefined].map((most) => {
+    const budgets = most === undefined ? {} : { totals: [{ ...TOTAL, at_most: most }] };
+    const once = most === undefined ? {} : { once: `x${most}:{x}` };
+    return readPolicy({ version: 1, rules: [{ ...RULE, ...once }], budgets }).document;
+  });
+  assert.ok(two && three && none);
+  const read = (...[from, to]: Parameters<typeof comparePolicies>) =>
+    comparePolicies(from, to).map(({ change }) => change);
+  assert.deepEqual(read(two, three), ['unknown', 'unknown']);
+  assert.deepEqual(read(two, none), ['wider', 'wider']);
 });
 
 test(`what diff calls narrower lets no call through that was stopped, and wider stops none (SEED=${SEED})`, () => {

@@ -113,7 +113,7 @@ export const ATTR_GEN_AI_RESPONSE_SERVICE_TIER = 'gen_ai.response.service_tier';
 export const ATTR_EFFECT_NAME = 'observatory.effect_name';
 /** SHA-256 of the effect with its arguments, hex. */
 export const ATTR_EFFECT_KEY = 'observatory.effect_key';
-/** What became of it: `done`, `failed`, `unknown` or `not_made`; of a call that was refused, how it stood. */
+/** Its outcome: `done`, `failed`, `unknown` or `not_made`; for a refused call, the state of the earlier one. */
 export const ATTR_EFFECT_OUTCOME = 'observatory.effect_outcome';
 /** How many tool calls the answer asks the application to make; absent for none. */
 export const ATTR_TOOL_CALL_COUNT = 'observatory.tool_call_count';

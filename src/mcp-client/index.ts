@@ -19,7 +19,7 @@ export { type OpenLink, openLink, type ServerLink } from './link.ts';
 export { MESSAGE_KINDS, type MessageLimits } from './message-meter.ts';
 export { normalResult } from './normal-result.ts';
 export { type ConnectServersOptions, connectServers, ServerPool, type ServerTool } from './pool.ts';
-export { endTree, MARKER_VARIABLE, tieToParent } from './process-tree.ts';
+export { startTree } from './process-tree.ts';
 export { RequestsAtOnce } from './requests-at-once.ts';
 export { isMissingSchema } from './server-tools.ts';
 export { type McpSession, type RequestControls, requestToolCall, requestToolPage } from './session.ts';

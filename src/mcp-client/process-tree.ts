@@ -2,6 +2,7 @@
  * The process tree of a stdio server: how to find it, end it, and tie it to the life of this process.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -69,6 +70,35 @@ async function groupLives(pid: number, known: readonly ProcessIdentity[]): Promi
   if (process.platform !== 'linux') return true;
   if (known.some((each) => isAlive(each) && readStat(each.pid)?.group === pid)) return true;
   return (await findMembers(pid)).length > 0;
+}
+
+/** A program that can be ended with all that it has started. */
+export interface ProcessTree<C extends ChildProcess> {
+  readonly child: C;
+  /** @param exit resolves when the program itself has ended. */
+  readonly end: (exit: Promise<unknown>, closeTimeoutMs: number) => Promise<void>;
+}
+
+/**
+ * Starts a program whose processes end with this one.
+ * @param start spawns it in a group of its own where `detached` says so, with these variables in its environment.
+ */
+export function startTree<C extends ChildProcess>(
+  start: (own: { readonly detached: boolean; readonly env: Readonly<Record<string, string>> }) => C,
+): ProcessTree<C> {
+  const marker = randomUUID();
+  const child = start({ detached: process.platform !== 'win32', env: { [MARKER_VARIABLE]: marker } });
+  const untie = child.pid === undefined ? undefined : tieToParent(child.pid, marker);
+  const end = async (exit: Promise<unknown>, closeTimeoutMs: number): Promise<void> => {
+    await endTree(
+      child,
+      exit.then(() => {}),
+      marker,
+      closeTimeoutMs,
+    );
+    await untie?.();
+  };
+  return { child, end };
 }
 
 /**

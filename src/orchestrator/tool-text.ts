@@ -227,7 +227,7 @@ export async function toEnding(outcome: GatedOutcome): Promise<Ending> {
   if (!('result' in outcome) || outcome.result === undefined) return failed;
   const { text, images, links, value } = await read(outcome.result);
   if (outcome.kind === 'invalid_output') {
-    // The call was made: it is not to be made again. A good-looking result is told from a good one by the first line.
+    // The call was made, so it must not be repeated. The first line says that the result is not a good one.
     const shown = text === outcome.message ? text : `${outcome.message}\nThe result was: ${text}`;
     return { ...failed, success: true, kind: undefined, value, text: shown, images, links };
   }

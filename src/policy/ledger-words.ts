@@ -53,7 +53,7 @@ type Wanted = readonly (LedgerTake & { readonly why: Refusal & { readonly id: st
 /** An account or effect is named by an argument that does not do so. */
 class Uncountable extends Error {}
 
-/** The open time of a call that is only counted: nobody asks what became of it. */
+/** The open time of a call that is only counted: nobody asks for its outcome. */
 const COUNTED_MS = 600_000;
 
 export class LedgerWords {

@@ -12,7 +12,7 @@ import { compileRuleSchema, invalidPolicy } from './policy-file.ts';
 
 const QUIET_MS = 600_000;
 
-/** How a tool tells what became of an effect. */
+/** How a tool reports the outcome of an effect. */
 interface Reconcile {
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;

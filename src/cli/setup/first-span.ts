@@ -1,12 +1,11 @@
 /** Runs a program once and waits until a span of it arrives. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { isPackageScope } from '../../base/index.ts';
-import { endTree, MARKER_VARIABLE, tieToParent } from '../../mcp-client/index.ts';
+import { startTree } from '../../mcp-client/index.ts';
 import { decodeJson, decodeProtobuf, type ReceivedSpan } from '../../otlp/index.ts';
 
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
@@ -108,17 +107,16 @@ async function readSpans(request: IncomingMessage): Promise<readonly ReceivedSpa
 
 async function runProgram(program: Program, server: Server, arrived: Arrived): Promise<FirstSpan> {
   const { command, folder, isStdioServer, waitMs, signal } = program;
-  const marker = randomUUID();
   const { port } = server.address() as AddressInfo;
-  const child = spawn(command, {
-    cwd: folder,
-    shell: true,
-    // A group of its own, which can be ended as a whole.
-    detached: process.platform !== 'win32',
-    stdio: [isStdioServer ? 'pipe' : 'ignore', 'pipe', 'pipe'],
-    env: { ...program.env, ...variables(`http://127.0.0.1:${port}`), [MARKER_VARIABLE]: marker },
-  });
-  const untie = child.pid === undefined ? undefined : tieToParent(child.pid, marker);
+  const { child, end } = startTree((own) =>
+    spawn(command, {
+      cwd: folder,
+      shell: true,
+      detached: own.detached,
+      stdio: [isStdioServer ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+      env: { ...program.env, ...variables(`http://127.0.0.1:${port}`), ...own.env },
+    }),
+  );
   const output = keepTail(child);
   const exit = new Promise<number | string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
@@ -132,13 +130,7 @@ async function runProgram(program: Program, server: Server, arrived: Arrived): P
     signal.addEventListener('abort', () => resolve(null), { once: true });
   });
   const ended = await Promise.race([exit, stopped]).finally(() => clearTimeout(timer));
-  await endTree(
-    child,
-    exit.then(() => {}),
-    marker,
-    CLOSE_MS,
-  );
-  await untie?.();
+  await end(exit, CLOSE_MS);
   return { span: arrived.span, others: arrived.others, exit: ended, output: output() };
 }
 

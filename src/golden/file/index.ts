@@ -53,7 +53,7 @@ export {
   readAnswer,
   readExchange,
 } from './read-exchange.ts';
-export { keptResponseHeaders, Scrubber } from './scrubber.ts';
+export { FORMS, keptResponseHeaders, Scrubber } from './scrubber.ts';
 export { learnMatcher } from './volatile.ts';
 export {
   countEvents,

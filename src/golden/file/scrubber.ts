@@ -227,3 +227,6 @@ function putBack({ leaves, whole }: SplitText, cleaned: string): void {
     from = to;
   }
 }
+
+/** Knows no secrets: removes those that have the form of one. */
+export const FORMS = new Scrubber();

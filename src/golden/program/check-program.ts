@@ -1,12 +1,11 @@
 /** Runs a program as a process of its own, with its models and servers recorded to a golden or answered from it. */
 import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { errorMessage, isDoneWithin, packageFile } from '../../base/index.ts';
 import { isObject, type JsonObject, parseOrKeep, redactText } from '../../json/index.ts';
-import { endTree, MARKER_VARIABLE, tieToParent } from '../../mcp-client/index.ts';
+import { startTree } from '../../mcp-client/index.ts';
 import { type Golden, readGolden, writeGolden } from '../file/index.ts';
 import type { Departure, ProgramReport } from './replay-report.ts';
 
@@ -111,23 +110,22 @@ async function runProgram(
 ): Promise<Ended> {
   const [file = '', ...args] = command;
   const hook = `--import=${packageFile(`dist/lib/${way}.js`).href}`;
-  const marker = randomUUID();
   let stderr = '';
-  const child = spawn(file, args, {
-    // A group of its own, which can be ended as a whole.
-    detached: process.platform !== 'win32',
-    // What it prints is its own.
-    stdio: ['ignore', 'ignore', 'pipe'],
-    cwd,
-    env: {
-      ...env,
-      NODE_OPTIONS: [env.NODE_OPTIONS, hook].filter(Boolean).join(' '),
-      MCP_OBSERVATORY_GOLDEN: resolve(golden),
-      ...settings,
-      [MARKER_VARIABLE]: marker,
-    },
-  });
-  const untie = child.pid === undefined ? undefined : tieToParent(child.pid, marker);
+  const { child, end } = startTree((own) =>
+    spawn(file, args, {
+      detached: own.detached,
+      // What it prints is its own.
+      stdio: ['ignore', 'ignore', 'pipe'],
+      cwd,
+      env: {
+        ...env,
+        NODE_OPTIONS: [env.NODE_OPTIONS, hook].filter(Boolean).join(' '),
+        MCP_OBSERVATORY_GOLDEN: resolve(golden),
+        ...settings,
+        ...own.env,
+      },
+    }),
+  );
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr = (stderr + text).slice(-STDERR_CHARS);
   });
@@ -142,13 +140,7 @@ async function runProgram(
     signal?.addEventListener('abort', () => done('was ended'), { once: true });
   });
   const how = await Promise.race([exit, late]).finally(() => clearTimeout(timer));
-  await endTree(
-    child,
-    exit.then(() => {}),
-    marker,
-    CLOSE_MS,
-  );
-  await untie?.();
+  await end(exit, CLOSE_MS);
   // A process that left everything behind may hold its stderr.
   await isDoneWithin(LEFT_BEHIND_MS, closed);
   child.stderr.destroy();

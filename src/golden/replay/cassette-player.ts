@@ -2,17 +2,15 @@ import { ObservatoryError } from '../../base/index.ts';
 import type { JsonObject } from '../../json/index.ts';
 import { type OpenLink, RecordedTimeout, type ServerLink, SessionExpired } from '../../mcp-client/index.ts';
 import {
+  FORMS,
   type Golden,
   GoldenMismatchError,
   type Matcher,
   type McpCall,
   type McpConnection,
-  Scrubber,
+  type Scrubber,
 } from '../file/index.ts';
 import { Entries, type Found } from './entries.ts';
-
-/** Removes the secrets that have the form of one. */
-const FORMS = new Scrubber();
 
 /** Plays the MCP servers of a golden: their connections in order, each call once. */
 export class CassettePlayer {

@@ -4,6 +4,7 @@ import { isNotice } from '../../orchestrator/index.ts';
 import { isImageLabel } from '../../wire/index.ts';
 import {
   A_GOLDEN,
+  FORMS,
   fromWireResponse,
   type Golden,
   GoldenMismatchError,
@@ -37,9 +38,6 @@ const OPTIONS: OptionKinds<PlayerOptions> = {
   inOrder: kinds.boolean,
   learn: kinds.boolean,
 };
-
-/** Removes the secrets that have the form of one. */
-const FORMS = new Scrubber();
 
 /**
  * Plays a golden: answers an SDK's requests through {@link fetch} and tool calls through {@link cassette}. Each entry is

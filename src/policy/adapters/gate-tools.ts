@@ -50,7 +50,7 @@ export function gateTools<T extends readonly unknown[] | Readonly<Record<string,
     : Object.fromEntries(
         Object.entries(tools).map(([key, tool]) => [key, gateTool(tool, key, `'${key}'`, gated)]),
       );
-  // A call lists what it needs; a failure is told there.
+  // A call lists what it needs, and reports its own failure.
   void gated.list().catch(() => undefined);
   return all as unknown as T;
 }

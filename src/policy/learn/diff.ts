@@ -133,6 +133,7 @@ function compareScopes(before: RuleDocument, after: RuleDocument): readonly Chan
     ...args,
     compareOptional(before.only_args, after.only_args),
     compareOptional(before.annotations, after.annotations),
+    compareOptional(before.once, after.once),
     compareConditions(before, after),
   ];
 }
@@ -216,6 +217,7 @@ function compareWord(word: string, was: unknown, now: unknown): Change {
     [...names].map((name) => {
       const [x, y] = [from?.[name], to?.[name]];
       if (word === 'limits' && (x === undefined || y === undefined)) return 'unknown';
+      if (typeof (x ?? y) !== 'number') return compareOptional(x, y);
       const [old, fresh] = [Number(x ?? Infinity), Number(y ?? Infinity)];
       return old === fresh ? 'same' : fresh > old ? 'wider' : 'narrower';
     }),

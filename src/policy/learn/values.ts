@@ -9,7 +9,7 @@ export interface LearnedValue {
   readonly words: string;
 }
 
-/** Most values that are listed; more are told by what they share. */
+/** Most values that are listed. Of more, the rule says what they share. */
 const MAX_LISTED = 200;
 /** A longer value is not written into a policy. */
 const MAX_KEPT_CHARS = 2_000;

@@ -58,7 +58,7 @@ export type LedgerAnswer =
 /** `failed`: it had no effect. `not_made`: nothing was sent. `running`: it still goes on. */
 export type LedgerOutcome = 'done' | 'failed' | 'unknown' | 'not_made' | 'running';
 
-/** Who says what became of an unknown effect: a person, by the id of their decision, or a tool. */
+/** Who decides an unknown effect: a person, by the id of their decision, or a tool. */
 export type LedgerWitness = { readonly review: string } | { readonly tool: string };
 
 /**
@@ -73,7 +73,7 @@ export interface CallLedger {
   /** @returns false where the outcome contradicts what was said of the call meanwhile. */
   settle(id: string, token: string, outcome: LedgerOutcome): Promise<boolean>;
   /**
-   * Says what became of an unknown effect. The word of a tool that nothing happened counts only when the call cannot take
+   * Decides the outcome of an unknown effect. The word of a tool that nothing happened counts only when the call cannot take
    * effect any more.
    * @returns how it stands then; undefined where it may be done again.
    */

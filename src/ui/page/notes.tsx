@@ -86,7 +86,7 @@ export function NoteMenu({ run, onSaved }: { run: RunRow; onSaved: () => void })
   };
   return (
     <Menu title="Note" menu={menu}>
-      <form onSubmit={(event) => void save(event)}>
+      <MenuForm button="Save" trouble={trouble} onSubmit={(event) => void save(event)}>
         <label>
           Labels, with commas between
           <input name="labels" value={run.labels.join(', ')} autocomplete="off" />
@@ -95,16 +95,30 @@ export function NoteMenu({ run, onSaved }: { run: RunRow; onSaved: () => void })
           Note
           <textarea name="note" rows={4} maxLength={2000} value={run.note ?? ''} />
         </label>
-        <button type="submit" class="btn">
-          Save
-        </button>
-        <p class="sub" role="status">
-          {trouble}
-        </p>
-      </form>
+      </MenuForm>
     </Menu>
   );
 }
+
+interface MenuFormProps {
+  readonly button: string;
+  /** Why it was not taken; empty if it was. */
+  readonly trouble: string;
+  readonly onSubmit: (event: SubmitEvent) => void;
+  readonly children: preact.ComponentChildren;
+}
+
+export const MenuForm = ({ button, trouble, onSubmit, children }: MenuFormProps) => (
+  <form onSubmit={onSubmit}>
+    {children}
+    <button type="submit" class="btn">
+      {button}
+    </button>
+    <p class="sub" role="status">
+      {trouble}
+    </p>
+  </form>
+);
 
 interface MenuProps {
   readonly title: string;

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import type { SavedView } from '../../runs/index.ts';
 import { post, useData } from './data.ts';
-import { Menu } from './notes.tsx';
+import { Menu, MenuForm } from './notes.tsx';
 import { type ApiError, Icon } from './parts.tsx';
 import type { Route } from './route.ts';
 
@@ -67,7 +67,7 @@ export function SavedViews({ route }: { route: Route }) {
         </p>
       ))}
       {data !== undefined && views.length === 0 && <p class="sub">No view is kept yet.</p>}
-      <form onSubmit={save}>
+      <MenuForm button="Keep" trouble={trouble} onSubmit={save}>
         <label>
           Keep this view as
           <input name="name" required maxLength={100} autocomplete="off" />
@@ -85,13 +85,7 @@ export function SavedViews({ route }: { route: Route }) {
             </select>
           </span>
         </label>
-        <button type="submit" class="btn">
-          Keep
-        </button>
-        <p class="sub" role="status">
-          {trouble}
-        </p>
-      </form>
+      </MenuForm>
     </Menu>
   );
 }
