@@ -111,7 +111,7 @@ export function learnPattern(recorded: string, other: string, known?: string): s
   const parts = findParts(recorded, other);
   if (parts === undefined) return undefined;
   const before = known === undefined ? [] : (matchPattern(known, recorded) ?? []);
-  const pattern = toPattern(recorded, merged([...before, ...parts]));
+  const pattern = toPattern(recorded, joined(recorded, [...before, ...parts]));
   return isSameButFor(pattern, recorded, other) ? pattern : undefined;
 }
 
@@ -136,7 +136,7 @@ function findInner(recorded: string, other: string): Span[] {
   while (start < most && recorded[start] === other[start]) start += 1;
   let end = 0;
   while (end < most - start && recorded.at(-1 - end) === other.at(-1 - end)) end += 1;
-  const isInWord = (at: number): boolean => /[\p{L}\p{N}]/u.test(recorded[at] ?? '');
+  const isInWord = (at: number): boolean => /[\p{L}\p{N}_-]/u.test(recorded[at] ?? '');
   while (start > 0 && isInWord(start - 1)) start -= 1;
   while (end > 0 && isInWord(recorded.length - end)) end -= 1;
   return [[start, recorded.length - end]];
@@ -148,11 +148,16 @@ function listRuns(text: string, pattern: RegExp): { readonly run: string; readon
   return [...text.matchAll(pattern)].map(({ 0: run, index: at }) => ({ run, at }));
 }
 
-function merged(parts: readonly Span[]): Span[] {
+/**
+ * Parts that overlap as one, and those with only signs of an id between them: in an id of random characters these signs
+ * are as random as the rest.
+ */
+function joined(text: string, parts: readonly Span[]): Span[] {
   const out: Span[] = [];
   for (const [from, to] of [...parts].sort((left, right) => left[0] - right[0])) {
     const last = out.at(-1);
-    if (last !== undefined && from <= last[1]) out[out.length - 1] = [last[0], Math.max(last[1], to)];
+    if (last !== undefined && /^[-_+/=]*$/.test(text.slice(last[1], from)))
+      out[out.length - 1] = [last[0], Math.max(last[1], to)];
     else out.push([from, to]);
   }
   return out;
