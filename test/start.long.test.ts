@@ -12,7 +12,6 @@ import { samplerIn } from '../src/base/sdk.ts';
 import { spoolStatus } from '../src/durable/index.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './support/otlp-receiver.ts';
 import { noPostgres, runSql, startPostgres } from './support/postgres-server.ts';
-import { longTest, sized } from './support/size.ts';
 
 const PROGRAM = fileURLToPath(new URL('./fixtures/start-program.js', import.meta.url));
 
@@ -42,7 +41,7 @@ async function program(
   return { child, output, exit };
 }
 
-for (const signal of sized(['SIGTERM'] as const, ['SIGTERM', 'SIGINT'] as const)) {
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`spans that are still queued are sent on ${signal}, and the signal still ends the process`, async () => {
     await using receiver = await startOtlpReceiver();
     const { child, exit, output } = await program('wait', receiver);
@@ -60,7 +59,7 @@ test('what a request has left is sent before its function is suspended, where th
   assert.equal(receiver.spans.length, 1);
 });
 
-longTest('an application that listens to the signal decides by itself when to exit', async () => {
+test('an application that listens to the signal decides by itself when to exit', async () => {
   await using receiver = await startOtlpReceiver();
   const { child, exit } = await program('own-handler', receiver);
   child.kill('SIGTERM');
@@ -68,7 +67,7 @@ longTest('an application that listens to the signal decides by itself when to ex
   assert.equal(receiver.spans.length, 1);
 });
 
-longTest('spans are sent when stdin ends, while the process goes on', async () => {
+test('spans are sent when stdin ends, while the process goes on', async () => {
   await using receiver = await startOtlpReceiver();
   const { child, exit } = await program('read-stdin', receiver);
   child.stdin.end();
@@ -78,7 +77,7 @@ longTest('spans are sent when stdin ends, while the process goes on', async () =
   await exit;
 });
 
-longTest('spans are sent before a natural exit, and nothing keeps the process alive', async () => {
+test('spans are sent before a natural exit, and nothing keeps the process alive', async () => {
   await using receiver = await startOtlpReceiver();
   const { exit, child } = await program('end', receiver);
   child.stdin.end();
@@ -91,7 +90,7 @@ const ENDS = [
   ['throw', 1, undefined],
   ['exit', 3, undefined],
 ] as const;
-for (const [mode, code, signal] of ENDS.slice(0, sized(1, ENDS.length))) {
+for (const [mode, code, signal] of ENDS) {
   test(`spans are sent once when the program ends without waiting for it: ${mode}`, async () => {
     await using receiver = await startOtlpReceiver();
     const { exit, child, output } = await program(mode, receiver);
@@ -105,29 +104,25 @@ for (const [mode, code, signal] of ENDS.slice(0, sized(1, ENDS.length))) {
   });
 }
 
-longTest(
-  'the last spans of a program that exits go to its database too',
-  { skip: noPostgres() },
-  async () => {
-    await using receiver = await startOtlpReceiver();
-    const server = await startPostgres();
-    try {
-      const url = await server.createMigrated();
-      const env = { MCP_OBSERVATORY_DATABASE_URL: url, EXIT_DEADLINE_MS: '30000' };
-      const { exit, output } = await program('exit', receiver, env);
-      assert.deepEqual(await exit, [3, null]);
-      assert.doesNotMatch(output.stderr, /dropped/);
-      assert.deepEqual(await runSql(url, 'SELECT service, span_name FROM mcp_traces'), [
-        { service: 'program', span_name: 'work' },
-      ]);
-      assert.equal(receiver.spans.length, 1);
-    } finally {
-      await server.stop();
-    }
-  },
-);
+test('the last spans of a program that exits go to its database too', { skip: noPostgres() }, async () => {
+  await using receiver = await startOtlpReceiver();
+  const server = await startPostgres();
+  try {
+    const url = await server.createMigrated();
+    const env = { MCP_OBSERVATORY_DATABASE_URL: url, EXIT_DEADLINE_MS: '30000' };
+    const { exit, output } = await program('exit', receiver, env);
+    assert.deepEqual(await exit, [3, null]);
+    assert.doesNotMatch(output.stderr, /dropped/);
+    assert.deepEqual(await runSql(url, 'SELECT service, span_name FROM mcp_traces'), [
+      { service: 'program', span_name: 'work' },
+    ]);
+    assert.equal(receiver.spans.length, 1);
+  } finally {
+    await server.stop();
+  }
+});
 
-longTest('a receiver that never answers does not keep a program that exits beyond the deadline', async () => {
+test('a receiver that never answers does not keep a program that exits beyond the deadline', async () => {
   await using receiver = await startOtlpReceiver({ silent: true });
   const { exit, output } = await program('exit', receiver, { EXIT_DEADLINE_MS: '200' });
   assert.deepEqual(await exit, [3, null]);
@@ -154,33 +149,27 @@ test('at exit each destination has its own reason, and a database that fails doe
   assert.match(own.output.stderr, /1 span was dropped because .* the database is open in this process alone/);
 });
 
-longTest(
-  'a receiver that refuses connections does not delay the exit: the span is counted as dropped',
-  async () => {
-    const refusing = { baseUrl: 'http://127.0.0.1:1' };
-    const { exit, output } = await program('end', refusing, { EXIT_DEADLINE_MS: '3600000' });
-    assert.deepEqual(await exit, [0, null]);
-    assert.match(output.stderr, /1 span was dropped because the program ended first.*ECONNREFUSED/);
-  },
-);
+test('a receiver that refuses connections does not delay the exit: the span is counted as dropped', async () => {
+  const refusing = { baseUrl: 'http://127.0.0.1:1' };
+  const { exit, output } = await program('end', refusing, { EXIT_DEADLINE_MS: '3600000' });
+  assert.deepEqual(await exit, [0, null]);
+  assert.match(output.stderr, /1 span was dropped because the program ended first.*ECONNREFUSED/);
+});
 
-longTest(
-  'an export under way that is not answered does not keep a program alive that has nothing left to do',
-  async () => {
-    await using receiver = await startOtlpReceiver({ silent: true });
-    const hour = '3600000';
-    const { exit, output } = await program('end-later', receiver, {
-      OTEL_BSP_SCHEDULE_DELAY: '1',
-      OTEL_EXPORTER_OTLP_TIMEOUT: hour,
-      EXIT_DEADLINE_MS: '200',
-    });
-    assert.deepEqual(await exit, [0, null]);
-    assert.match(
-      output.stderr,
-      /1 span was dropped because (?:the program ended first|neither back end nor disk answered before the end)/,
-    );
-  },
-);
+test('an export under way that is not answered does not keep a program alive that has nothing left to do', async () => {
+  await using receiver = await startOtlpReceiver({ silent: true });
+  const hour = '3600000';
+  const { exit, output } = await program('end-later', receiver, {
+    OTEL_BSP_SCHEDULE_DELAY: '1',
+    OTEL_EXPORTER_OTLP_TIMEOUT: hour,
+    EXIT_DEADLINE_MS: '200',
+  });
+  assert.deepEqual(await exit, [0, null]);
+  assert.match(
+    output.stderr,
+    /1 span was dropped because (?:the program ended first|neither back end nor disk answered before the end)/,
+  );
+});
 
 test('the last spans of a program that exits go to its spool, and no other process has to send them', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'observatory-start-'));
@@ -238,9 +227,7 @@ const ENVIRONMENTS = [
     warnings: [NO_B3],
   },
 ];
-for (const { env, contentType = 'application/json', service, fields, warnings = [] } of ENVIRONMENTS.slice(
-  -sized(1, ENVIRONMENTS.length),
-)) {
+for (const { env, contentType = 'application/json', service, fields, warnings = [] } of ENVIRONMENTS) {
   test(`a program without a name in code obeys ${JSON.stringify(env)}`, async () => {
     await using receiver = await startOtlpReceiver();
     const { exit, output } = await program('unnamed', receiver, env);
@@ -269,25 +256,22 @@ test('on SDK 3 the sampler is the one of OTEL_TRACES_SAMPLER, and one that is no
   );
 });
 
-longTest(
-  'a database that does not answer does not keep a program alive that has nothing else to do',
-  async () => {
-    await using receiver = await startOtlpReceiver();
-    // Accepts connections and says nothing, for longer than a connection may take.
-    const silent = createServer((socket) => socket.resume().on('error', () => {})).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const { port } = silent.address() as AddressInfo;
-    const env = {
-      MCP_OBSERVATORY_DATABASE_URL: `postgres://u:p@127.0.0.1:${port}/db`,
-      EXIT_DEADLINE_MS: '300',
-      OTEL_BSP_SCHEDULE_DELAY: '1',
-    };
-    const { exit, child } = await program('end', receiver, env);
-    child.stdin.end();
-    const began = performance.now();
-    assert.deepEqual(await exit, [0, null]);
-    // The timer of a connection of `pg` keeps a process alive for 10 seconds.
-    assert.ok(performance.now() - began < 9_000);
-    silent.close();
-  },
-);
+test('a database that does not answer does not keep a program alive that has nothing else to do', async () => {
+  await using receiver = await startOtlpReceiver();
+  // Accepts connections and says nothing, for longer than a connection may take.
+  const silent = createServer((socket) => socket.resume().on('error', () => {})).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const env = {
+    MCP_OBSERVATORY_DATABASE_URL: `postgres://u:p@127.0.0.1:${port}/db`,
+    EXIT_DEADLINE_MS: '300',
+    OTEL_BSP_SCHEDULE_DELAY: '1',
+  };
+  const { exit, child } = await program('end', receiver, env);
+  child.stdin.end();
+  const began = performance.now();
+  assert.deepEqual(await exit, [0, null]);
+  // The timer of a connection of `pg` keeps a process alive for 10 seconds.
+  assert.ok(performance.now() - began < 9_000);
+  silent.close();
+});
