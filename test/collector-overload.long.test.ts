@@ -43,13 +43,13 @@ test('under ten times the load, most of what the collector can take is taken', {
     t.diagnostic(stdout);
     return result;
   };
-  await load(AT_CAPACITY, 3);
+  await load(AT_CAPACITY, 2);
   // Other work on the machine changes what it can take: each round compares with a measurement beside it.
   let best = 0;
   for (let round = 0; round < 3 && best < ENOUGH; round += 1) {
-    const before = await load(AT_CAPACITY, 6);
-    const under = await load(OVERLOADED, 10);
-    const after = await load(AT_CAPACITY, 6);
+    const before = await load(AT_CAPACITY, 3);
+    const under = await load(OVERLOADED, 5);
+    const after = await load(AT_CAPACITY, 3);
     assert.ok((under.told_to_come_again ?? 0) > 100, 'the load was no overload');
     const capacity = ((before.spans_per_second ?? 0) + (after.spans_per_second ?? 0)) / 2;
     best = Math.max(best, (under.spans_per_second ?? 0) / capacity);

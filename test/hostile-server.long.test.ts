@@ -19,7 +19,7 @@ import { seeded } from './support/random-values.ts';
 import { everyOther, longTest, sized } from './support/size.ts';
 
 /** Cases of the fuzzer. */
-const CASES = sized(20, 5_000);
+const CASES = sized(20, 2_000);
 
 const INFO = { name: 'test', version: '1' };
 const object = { type: 'object' };
