@@ -29,9 +29,8 @@ import {
   type ToolRow,
   toolHealth,
   toolRow,
-  withoutNulls,
 } from '../../runs/index.ts';
-import { withMeanings } from './findings.ts';
+import { toSentSpans } from './findings.ts';
 import { goldenNames } from './golden-file.ts';
 import { readGoldenRun } from './goldens.ts';
 import { printableAnswer } from './printable-answer.ts';
@@ -176,7 +175,7 @@ async function run({ db, isKnown }: ApiSources, _query: URLSearchParams, id = ''
   const reasons = Object.fromEntries(spans.map(({ reason }) => [reason, findGateReason(reason)]));
   return {
     run: row,
-    spans: withMeanings(spans).map(withoutNulls),
+    spans: await toSentSpans(spans),
     said: texts,
     explanation,
     approvals,
