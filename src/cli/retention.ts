@@ -14,7 +14,6 @@ export const RETENTION_FLAGS = { keep: { type: 'string' }, 'max-size': { type: '
 
 /** What `up` deletes. */
 export interface Retention {
-  /** In words. */
   readonly text: string;
   readonly keepMs: number;
   /** Largest size of the tables of this package; undefined for any. */
@@ -122,7 +121,6 @@ function isEmpty({ dropped, deletedRows, derivedRows }: PruneResult): boolean {
   return dropped.length === 0 && deletedRows === 0 && Object.keys(derivedRows).length === 0;
 }
 
-/** What is deleted, in words. */
 function describe({ dropped, droppedSpans, deletedRows, derivedRows }: PruneResult): string {
   const names =
     dropped.length === 0 ? '' : `, with ${counted(dropped.length, 'partition')} (${dropped.join(', ')})`;

@@ -94,9 +94,7 @@ async function refreshIfAllowed(db: Queryable): Promise<void> {
   }
 }
 
-/** A tool, or all tools of a server. */
 interface TaxLine extends TaxedTool {
-  /** Tools of the server. */
   readonly tools?: number | undefined;
   /** Of them, tools that were never called. */
   readonly unused?: number | undefined;

@@ -11,7 +11,6 @@ export interface ProcessStreams {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Input, outputs and environment of a command. */
 export interface CommandIo extends Pick<ProcessStreams, 'stdin' | 'env'> {
   readonly stdout: Output;
   readonly stderr: Output;

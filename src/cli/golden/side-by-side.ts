@@ -45,7 +45,6 @@ export interface SideBySide {
   readonly b: SideFacts;
   /** Input fields that differ, except provider and model. If there are any, the runs are not comparable. */
   readonly inputDifferences: readonly string[];
-  /** Differences in behavior. */
   readonly differences: readonly string[];
   /** Tool calls in order, paired by tool. */
   readonly calls: readonly CallPair[];
