@@ -1,5 +1,5 @@
 import { countAll, type Database, ownTablesBytes, type PruneResult, prune } from '../postgres/index.ts';
-import { type CommandIo, parseDuration, sizeFlag, usageError } from './command-line/index.ts';
+import { type CommandIo, durationFlag, sizeFlag, usageError } from './command-line/index.ts';
 import { printableLine } from './terminal/index.ts';
 
 /** Deleting would hold up the first spans, and the first look at them. */
@@ -39,7 +39,7 @@ export function findRetention(
   const size = maxSize === undefined ? '' : ` and, beyond ${maxSize}, the oldest days`;
   return {
     text: `spans older than ${keep} are deleted${size}`,
-    keepMs: parseDuration('--keep', keep),
+    keepMs: durationFlag('--keep', keep),
     maxBytes,
   };
 }

@@ -49,6 +49,11 @@ export function usageError(message: string, cause?: unknown): ObservatoryError {
   return new ObservatoryError('INVALID_OPTION', message, { cause });
 }
 
+/** Values of flags that a part of a command takes. */
+export type FlagValues<Text extends string, Switch extends string = never> = {
+  readonly [F in Text]?: string | undefined;
+} & { readonly [F in Switch]?: boolean | undefined };
+
 type Flags = NonNullable<ParseArgsConfig['options']>;
 
 /**
