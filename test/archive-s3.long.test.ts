@@ -8,11 +8,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { archive, queryArchive } from '../src/archive/index.ts';
 import { COLUMNS } from '../src/base/fields.ts';
-import { type OwnPool, openPool, PostgresSpanExporter } from '../src/postgres/index.ts';
-import { addDay, age, filledDays, plainRow, rowDigests, selectAll, today } from './support/archived-rows.ts';
+import { type OwnPool, openPool } from '../src/postgres/index.ts';
+import {
+  addDay,
+  archiveLate,
+  filledDays,
+  plainRow,
+  rowDigests,
+  selectAll,
+  today,
+} from './support/archived-rows.ts';
 import { insertDay } from './support/day-of-rows.ts';
-import { exportSpans } from './support/export.ts';
-import { manySpans } from './support/many-spans.ts';
 import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
 import { startS3Proxy } from './support/s3-proxy.ts';
 import { noS3Server, type S3Server, startS3 } from './support/s3-server.ts';
@@ -111,20 +117,7 @@ describe('an archive in a bucket', { skip: noPostgres() || (await noS3Server()) 
     const url = await server.createMigrated();
     const pool = await openPool(url);
     const to = 's3://bucket/late';
-    const spans = manySpans(60);
-    await using exporter = new PostgresSpanExporter({ connection: pool });
-    await exportSpans(exporter, spans.slice(0, 40));
-    await age(pool);
-    await archive(pool, to, today());
-    await exportSpans(exporter, spans.slice(20));
-    await age(pool);
-    assert.equal(await counted(pool, to), 60, 'before the late spans are archived');
-    const late = await archive(pool, to, today());
-    assert.deepEqual(
-      late.map(({ rows }) => rows),
-      [20],
-    );
-    assert.equal(await counted(pool, to), 60);
+    await archiveLate(pool, to);
     assert.equal(await counted(undefined, to), 60);
     await pool.end();
   });

@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { type Collector, startCollector } from '../src/collector/index.ts';
 import type { Database } from '../src/postgres/index.ts';
-import { GrpcCaller } from './support/grpc-caller.ts';
 import { post } from './support/http-post.ts';
 import { spanRequest } from './support/span-requests.ts';
-import { waitUntil } from './support/wait-until.ts';
 
-const MAIN = fileURLToPath(new URL('../lib/cli.js', import.meta.url));
 const PROTOBUF = { 'content-type': 'application/x-protobuf' };
 const LOOPBACK = { host: '127.0.0.1', port: 0 };
 
@@ -122,49 +114,4 @@ describe('pages of other sites', () => {
     );
     assert.equal(await send(closed, { host: 'otel.example.com' }), 401);
   });
-});
-
-test('with few descriptors, connections that say nothing shut no port, and are ended', {
-  skip: process.platform !== 'linux' && 'limits are read on Linux only',
-}, async (t) => {
-  const args = [
-    'collect',
-    '--json',
-    '--no-migrate',
-    '--database-url',
-    'postgresql://nobody@127.0.0.1:1/none',
-  ];
-  const ports = ['--http', '127.0.0.1:0', '--grpc', '127.0.0.1:0', '--health', '127.0.0.1:0'];
-  const child = spawn(
-    'sh',
-    ['-c', 'ulimit -n 256; exec "$@"', 'sh', process.execPath, MAIN, ...args, ...ports],
-    {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    },
-  );
-  t.after(() => child.kill('SIGKILL'));
-  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
-  const { http, grpc, health } = JSON.parse(line) as Record<'http' | 'grpc' | 'health', string>;
-  const silent: Socket[] = [];
-  t.after(() => {
-    for (const socket of silent) socket.destroy();
-  });
-  let ended = 0;
-  for (const address of [grpc, new URL(http).host, new URL(health).host]) {
-    const [host, port] = address.split(':');
-    for (let i = 0; i < 300; i += 1) {
-      const socket = connect(Number(port), host).resume();
-      socket.on('error', () => {}).once('close', () => (ended += 1));
-      silent.push(socket);
-      if (i % 50 === 0) await once(socket, 'connect');
-    }
-  }
-  await waitUntil(() => ended > 600);
-  assert.equal((await post(`${health}/healthz`, {}, undefined, 'GET')).status, 200);
-  // No database and no spool: the answer is that the spans cannot be stored, not that nobody listens.
-  assert.equal((await post(`${http}/v1/traces`, PROTOBUF, spanRequest(1).body)).status, 503);
-  const caller = new GrpcCaller(grpc);
-  const { code } = await caller.call(spanRequest(1).body);
-  assert.equal(code, 14);
-  await caller.close();
 });

@@ -1,12 +1,11 @@
 /** The folder of the embedded database: whose it is, and what is never replaced. */
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
@@ -93,30 +92,6 @@ describe('the lock of a data directory', () => {
       await (await lockDataDirectory(directory))();
       assert.deepEqual(locksOf(directory), []);
     }
-  });
-
-  test('a start on a full disk leaves nothing that refuses the next one', {
-    skip: process.getuid?.() !== 0,
-  }, (t) => {
-    const disk = tempDir();
-    try {
-      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk], { stdio: 'ignore' });
-    } catch {
-      return t.skip('no disk can be mounted');
-    }
-    const directory = join(disk, 'pgdata');
-    const fill = join(disk, 'fill');
-    const lockOnFullDisk = async () => {
-      assert.throws(() => writeFileSync(fill, Buffer.alloc(1e6)), { code: 'ENOSPC' });
-      await assert.rejects(openDatabase({ dataDir: directory }), {
-        code: 'DATABASE_UNREACHABLE',
-        message: /cannot be opened: ENOSPC/,
-      });
-      assert.deepEqual(readdirSync(disk), ['fill']);
-      rmSync(fill);
-      await (await lockDataDirectory(directory))();
-    };
-    return lockOnFullDisk().finally(() => execFileSync('umount', [disk]));
   });
 
   test('one that cannot be read counts as that of a process', async () => {

@@ -308,17 +308,6 @@ describe('with a spool', () => {
     assert.deepEqual(readdirSync(directory), []);
   });
 
-  test('an exporter that hangs does not hold shutdown: its spans go to the disk', async () => {
-    const processor = processorOf(
-      { export: () => {}, shutdown: async () => {} },
-      { ...withSpool(), flushTimeoutMs: 3000 },
-    );
-    end(processor, manySpans(2000));
-    await processor.shutdown();
-    const { spooled, dropped, waiting } = processor.stats;
-    assert.deepEqual([spooled, dropped, waiting], [2000, 0, 0]);
-  });
-
   test('a disk that cannot be written to leaves the spans in memory, told once', async () => {
     let isDown = true;
     const exporter = new CollectingExporter(() => (isDown ? unreachable() : undefined));

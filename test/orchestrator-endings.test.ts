@@ -55,20 +55,6 @@ test('a poll that never changes ends before the default number of turns', async 
   assert.ok(result.executionMetadata.totalIterations < 10);
 });
 
-test('five equal calls in one turn are no loop', async () => {
-  const { result, events } = await tryGhost(
-    'gemini',
-    [{ calls: Array.from({ length: 5 }, () => call('note')) }, { text: 'all noted' }],
-    { serverConfig },
-  );
-  assert.equal(result.success, true, result.summary);
-  assert.equal(result.toolChain.length, 5);
-  assert.equal(
-    events.some(({ type }) => type === 'loop'),
-    false,
-  );
-});
-
 /** A provider that somebody else wrote: one call, then `next`. */
 function customProvider(next: () => unknown): Provider {
   let turn = 0;

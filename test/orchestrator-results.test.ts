@@ -149,48 +149,6 @@ test('links keep name and description, and the model reads what a result has lin
   assert.equal(result.toolChain[1]?.success, true);
 });
 
-test('a server that links to the URI of another takes over none of its resources, and contradicts nothing', async () => {
-  const linking = (tool: string, name: string) =>
-    answersServer({
-      tools: [anyTool(tool)],
-      results: { [tool]: [{ content: [{ type: 'resource_link', uri: 'doc://reports/42', name }] }] },
-      resources: { 'doc://reports/42': [{ uri: 'doc://reports/42', text: `from ${name}` }] },
-    });
-  const read = (server?: string) => ({
-    name: 'read_resource',
-    arguments: { uri: 'doc://reports/42', ...(server && { server }) },
-  });
-  const script = [
-    { calls: [{ name: 'good__find' }] },
-    { calls: [read()] },
-    { calls: [{ name: 'evil__weather' }] },
-    { calls: [read(), read('good'), read('evil'), read('other')] },
-    { text: 'done' },
-  ];
-  const mcpServers = { good: linking('find', 'report'), evil: linking('weather', 'weather') };
-  const allow = (server: string, tool: string) => ({ id: server, effect: 'allow', server, tool }) as const;
-  const policy = {
-    version: 1,
-    rules: [allow('good', 'find'), allow('evil', 'weather')],
-    servers: { good: { resources: ['doc://reports/*'] } },
-  } as const;
-  for (const gate of [undefined, new PolicyGate({ policy })]) {
-    const { model, result } = await tryGhost('openai', script, {
-      serverConfig: { mcpServers },
-      gate,
-      audit: false,
-    });
-    assert.match(model.requests[2]?.lastResults[0]?.text ?? '', /from report/);
-    const [unclear, good, evil, other] = model.requests[4]?.lastResults.map(({ text }) => text) ?? [];
-    assert.match(unclear ?? '', /several servers link to this resource.*"good", "evil"/);
-    assert.match(good ?? '', /from report/);
-    assert.match(evil ?? '', gate === undefined ? /from weather/ : /Not allowed/);
-    assert.match(other ?? '', /No result has linked/);
-    assert.doesNotMatch(result.summary, /disagree/);
-    gate?.close();
-  }
-});
-
 test('a gate decides about linked resources as about any other', async () => {
   const server = answersServer({
     tools: [anyTool('find')],

@@ -215,31 +215,6 @@ describe('up in a browser', { skip: noChromium() }, () => {
     });
   });
 
-  test('narrow and dark, nothing scrolls sideways', async () => {
-    await visit(page, async (view) => {
-      await view.show(390, 844, 'dark');
-      for (const hash of [
-        '#/runs',
-        `#/run/${idOf(1)}`,
-        `#/run/${idOf(1)}/waterfall`,
-        '#/tools',
-        '#/cost',
-        '#/compare',
-      ]) {
-        await go(view, hash);
-        await waitUntil(
-          async () => Number(await view.evaluate('document.querySelector("main").innerText.length')) > 20,
-        );
-        const width = Number(await view.evaluate('document.documentElement.scrollWidth'));
-        assert.ok(width <= 390, `${hash} is ${width} pixels wide`);
-      }
-      assert.equal(
-        await view.evaluate('getComputedStyle(document.body).backgroundColor === "rgb(255, 255, 255)"'),
-        false,
-      );
-    });
-  });
-
   const [one, two] = [idOf(1), idOf(2)];
   /** The second span of the run. */
   const HUGE_SPAN = `#/run/${idOf(53)}?span=${(53_002).toString(16).padStart(16, '0')}`;
@@ -267,7 +242,7 @@ describe('up in a browser', { skip: noChromium() }, () => {
     [`#/compare?kind=shadow&b=${idOf(3)}`]: 'Tokens in',
   };
 
-  test('no view has a serious fault of accessibility, in light or dark', async () => {
+  test('no view has a serious fault of accessibility, in light or dark, and what others chose is text in each', async () => {
     await visit(page, async (view) => {
       await view.evaluate(`${AXE}; undefined`);
       const all: string[] = [];
@@ -284,6 +259,11 @@ describe('up in a browser', { skip: noChromium() }, () => {
           await go(view, hash);
           await shows(view, words);
           await check(`${hash} ${colors}`);
+          const made = 'document.querySelectorAll("main img, main script, main image, main iframe").length';
+          assert.equal(await view.evaluate(made), 0, hash);
+          assert.match(String(await view.evaluate('document.title')), /mcp-observatory$/, hash);
+          const width = Number(await view.evaluate('document.documentElement.scrollWidth'));
+          assert.ok(width <= 1280, `${hash} is ${width} pixels wide`);
         }
         await go(view, '#/runs');
         await shows(view, 'What stands out');
@@ -300,21 +280,6 @@ describe('up in a browser', { skip: noChromium() }, () => {
         }
       }
       assert.deepEqual(all, []);
-    });
-  });
-
-  test('what others chose is text in every view: nothing of it runs, loads or widens the page', async () => {
-    await visit(page, async (view) => {
-      await view.show(1280, 800);
-      for (const [hash, words] of Object.entries(VIEWS)) {
-        await go(view, hash);
-        await shows(view, words);
-        const made = 'document.querySelectorAll("main img, main script, main image, main iframe").length';
-        assert.equal(await view.evaluate(made), 0, hash);
-        assert.match(String(await view.evaluate('document.title')), /mcp-observatory$/, hash);
-        const width = Number(await view.evaluate('document.documentElement.scrollWidth'));
-        assert.ok(width <= 1280, `${hash} is ${width} pixels wide`);
-      }
       const own = new URL(page).origin;
       assert.deepEqual(
         view.requests.filter((url) => !url.startsWith(own) && !url.startsWith('data:,')),

@@ -54,7 +54,7 @@ test('gate eval runs every suite, writes its report and ends in 0', async () => 
 });
 
 test('the evaluation tells a broken gate from a sound one', async () => {
-  const report = await runOfflineEval({ cases: 50 });
+  const report = await runOfflineEval(50);
   assert.equal(isClean(report), true);
   assert.equal(isClean({ ...report, plan_fuzz: { ...report.plan_fuzz, slipped: 1 } }), false);
   assert.equal(isClean({ ...report, grounding: { ...report.grounding, failed: 1 } }), false);

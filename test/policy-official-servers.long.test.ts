@@ -81,10 +81,10 @@ test('server-sequential-thinking behind the gate, in each form of a thought', as
 test('server-everything behind the gate', async () => {
   const refused = await useAll('everything', npmServer('everything', ['stdio']), [
     ['echo', { message: 'hi' }],
-    ['get-annotated-message', { messageType: 'success' }],
+    ['get-annotated-message', { messageType: 'success', includeImage: true }],
     ['get-env', {}],
     ['get-resource-links', {}],
-    ['get-resource-reference', {}],
+    ['get-resource-reference', { resourceType: 'Blob', resourceId: 2 }],
     ['get-structured-content', { location: 'Chicago' }],
     ['get-sum', { a: 1, b: 2 }],
     ['get-tiny-image', {}],

@@ -1,10 +1,6 @@
 /** How the gate treats results: of typed and untyped tools, errors, and those of the official servers. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import {
   AuditLog,
   gateClient,
@@ -15,9 +11,7 @@ import {
 } from '../src/policy/index.ts';
 import { auditRecords } from './support/audit-records.ts';
 import { call, script } from './support/example-servers.ts';
-import { npmServer } from './support/ghost.ts';
 import { docTool } from './support/policy-fixtures.ts';
-import { longTest } from './support/size.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const UNTRUSTED = { 'mcp-observatory.dev/untrusted': true };
@@ -292,97 +286,3 @@ for (const [name, structuredContent, content, isFine] of CONTENTS) {
     );
   });
 }
-
-/** Connects to a server from npm and calls each tool once through a gate whose policy names its tools. */
-async function callEach(
-  server: ReturnType<typeof npmServer>,
-  calls: readonly (readonly [tool: string, args: Record<string, unknown>])[],
-): Promise<readonly string[]> {
-  const client = new Client({ name: 'test', version: '1' });
-  await client.connect(new StdioClientTransport(server));
-  try {
-    using gate = new PolicyGate({ policy: { s: [...new Set(calls.map(([tool]) => tool))] } });
-    gate.assertReady();
-    const gated = gateClient(client, gate, { server: 's' });
-    const ends: string[] = [];
-    for (const [name, args] of calls) {
-      const result = await gated.callTool({ name, arguments: args });
-      ends.push(`${name} ${result.isError === true ? 'error' : 'ok'}`);
-    }
-    return ends;
-  } finally {
-    await client.close();
-  }
-}
-
-test('every tool of server-memory works behind the gate', async () => {
-  const relation = { from: 'Ada', to: 'Ada', relationType: 'knows' };
-  const calls = [
-    ['create_entities', { entities: [ENTITY] }],
-    ['create_relations', { relations: [relation] }],
-    ['add_observations', { observations: [{ entityName: 'Ada', contents: ['was a countess'] }] }],
-    ['read_graph', {}],
-    ['search_nodes', { query: 'Ada' }],
-    ['open_nodes', { names: ['Ada'] }],
-    ['delete_observations', { deletions: [{ entityName: 'Ada', observations: ['was a countess'] }] }],
-    ['delete_relations', { relations: [relation] }],
-    ['delete_entities', { entityNames: ['Ada'] }],
-  ] as const;
-  const server = npmServer('memory', [], { MEMORY_FILE_PATH: join(tempDir(), 'memory.jsonl') });
-  assert.deepEqual(
-    await callEach(server, calls),
-    calls.map(([tool]) => `${tool} ok`),
-  );
-});
-
-longTest('every tool of server-filesystem works behind the gate', async () => {
-  const dir = realpathSync(mkdtempSync(join(tempDir(), 'files-')));
-  const file = (name: string) => join(dir, name);
-  writeFileSync(file('data.json'), '{"a": 1, "a": 2}\n');
-  writeFileSync(file('dot.png'), Buffer.from('not really a picture'));
-  const calls = [
-    ['read_file', { path: file('data.json') }],
-    ['read_text_file', { path: file('data.json') }],
-    ['read_media_file', { path: file('dot.png') }],
-    ['read_media_file', { path: file('data.json') }],
-    ['read_multiple_files', { paths: [file('data.json')] }],
-    ['write_file', { path: file('new.txt'), content: 'hello' }],
-    ['edit_file', { path: file('new.txt'), edits: [{ oldText: 'hello', newText: 'bye' }] }],
-    ['create_directory', { path: file('sub') }],
-    ['list_directory', { path: dir }],
-    ['list_directory_with_sizes', { path: dir }],
-    ['directory_tree', { path: dir }],
-    ['move_file', { source: file('new.txt'), destination: file('moved.txt') }],
-    ['search_files', { path: dir, pattern: '*.txt' }],
-    ['get_file_info', { path: file('moved.txt') }],
-    ['list_allowed_directories', {}],
-  ] as const;
-  assert.deepEqual(
-    await callEach(npmServer('filesystem', [dir]), calls),
-    calls.map(([tool]) => `${tool} ok`),
-  );
-});
-
-longTest(
-  'every tool of server-everything that can be called without a task works behind the gate',
-  async () => {
-    const calls = [
-      ['echo', { message: 'hello' }],
-      ['get-annotated-message', { messageType: 'success', includeImage: true }],
-      ['get-env', {}],
-      ['get-resource-links', { count: 2 }],
-      ['get-resource-reference', { resourceType: 'Blob', resourceId: 2 }],
-      ['get-structured-content', { location: 'Chicago' }],
-      ['get-sum', { a: 1, b: 2 }],
-      ['get-tiny-image', {}],
-      ['gzip-file-as-resource', { data: 'data:text/plain,hello', outputType: 'resource' }],
-      ['toggle-simulated-logging', {}],
-      ['toggle-subscriber-updates', {}],
-      ['trigger-long-running-operation', { duration: 0.1, steps: 1 }],
-    ] as const;
-    assert.deepEqual(
-      await callEach(npmServer('everything'), calls),
-      calls.map(([tool]) => `${tool} ok`),
-    );
-  },
-);

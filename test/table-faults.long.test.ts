@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { DiagLogLevel, diag } from '@opentelemetry/api';
 import { DurableSpanProcessor } from '../src/durable/index.ts';
 import { PostgresSpanExporter } from '../src/postgres/index.ts';
@@ -35,7 +33,6 @@ const RECOVERY_MS = 60_000;
 /** Far from a statement for each span. */
 const MAX_FAILED = 400;
 const PROTOBUF = { 'content-type': 'application/x-protobuf' };
-const MAIN = fileURLToPath(new URL('../lib/cli.js', import.meta.url));
 const ROLES = fileURLToPath(new URL('../../schema/roles.sql', import.meta.url));
 
 /** What somebody does to the table, how it is undone, and what the log then says. `$WRITER` is the role that writes. */
@@ -277,30 +274,4 @@ test('whatever is done to the table, acknowledged spans are kept and stored once
       await processor.shutdown();
     });
   }
-});
-
-test('a table that was dropped is made again by db migrate, and spans that wait on disk are stored', {
-  skip,
-}, async () => {
-  const flags = ['--spool', mkdtempSync(join(root, 'dropped-'))];
-  await using collector = await startCollect(url, flags);
-  await sendTo(collector);
-  await runSql(url, 'DROP TABLE mcp_traces CASCADE');
-  const sent = await sendTo(collector);
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    MAIN,
-    'db',
-    'migrate',
-    '--database-url',
-    url,
-  ]);
-  assert.match(stdout, /made again, empty and with no grants, what was missing: table mcp_traces/);
-  const deadline = performance.now() + RECOVERY_MS;
-  const missing = async () => {
-    const there = await storedIds();
-    return sent.filter((id) => !there.has(id));
-  };
-  while ((await missing()).length > 0 && performance.now() < deadline) await sleep(200);
-  assert.deepEqual(await missing(), []);
-  assert.match(collector.log(), /mcp_traces.*(does not exist|missing)/);
 });

@@ -95,7 +95,7 @@ describe('the context tax', { skip: noPostgres() }, () => {
     assert.deepEqual([books.tools, books.unused, near(books.tokens)], [2, 2, 450]);
     assert.equal((await tax('--fail-over', '0.31')).code, 0);
     assert.equal((await tax('--fail-over', '0.29')).code, 1);
-    await assert.rejects(tax('--by', 'user'), /--by to be tool or server, got 'user'/);
+    await assert.rejects(tax('--by', 'user'), /--by to be one of tool, server, got 'user'/);
   });
 
   test('a list of any form is harmless, and names of any length', async () => {

@@ -1,9 +1,10 @@
 import type { DayRange } from '../archive/index.ts';
 import {
+  ageFlag,
   type CommandIo,
   EXIT_OK,
+  type FlagValues,
   findDatabaseUrl,
-  parseDuration,
   print,
   usageError,
 } from './command-line/index.ts';
@@ -17,17 +18,10 @@ export const ARCHIVE_FLAGS = {
   days: { type: 'string' },
 } as const;
 
-interface Values {
-  readonly 'database-url'?: string | undefined;
-  readonly 'data-dir'?: string | undefined;
-  readonly 'older-than'?: string | undefined;
-  readonly 'dry-run'?: boolean | undefined;
-  readonly to?: string | undefined;
-  readonly archive?: string | undefined;
-  readonly since?: string | undefined;
-  readonly days?: string | undefined;
-  readonly json?: boolean | undefined;
-}
+type Values = FlagValues<
+  'database-url' | 'data-dir' | 'older-than' | keyof typeof ARCHIVE_FLAGS,
+  'dry-run' | 'json'
+>;
 
 /** `db archive`: moves closed days to Parquet files. */
 export async function runArchive(values: Values, io: CommandIo): Promise<number> {
@@ -35,7 +29,7 @@ export async function runArchive(values: Values, io: CommandIo): Promise<number>
   if (to === undefined)
     throw usageError('archive needs --to, the folder of the archive or s3://bucket/prefix');
   if (olderThan === undefined) throw usageError('archive needs --older-than, for instance --older-than 30d');
-  const before = new Date(Date.now() - parseDuration('--older-than', olderThan));
+  const before = ageFlag('--older-than', olderThan);
   const url = await findDatabaseUrl(values, io);
   if (url === undefined) {
     throw usageError(
@@ -93,7 +87,7 @@ export async function runQuery(values: Values, io: CommandIo, sql: string): Prom
       days: range,
       sql,
       pool,
-      since: since === undefined ? undefined : new Date(Date.now() - parseDuration('--since', since)),
+      since: since === undefined ? undefined : ageFlag('--since', since),
     });
     if (values.json) {
       for (const row of rows) print(io, Object.fromEntries(columns.map((name, i) => [name, row[i] ?? null])));

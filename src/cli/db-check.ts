@@ -2,24 +2,18 @@ import { snakeKeys } from '../base/index.ts';
 import { checkStore, type RepriceResult, reprice, type StoreFinding } from '../postgres/index.ts';
 import { formatUsd } from '../runs/index.ts';
 import {
+  ageFlag,
   type CommandIo,
   EXIT_FAILED,
   EXIT_OK,
+  type FlagValues,
   findOpenDatabase,
-  parseDuration,
   print,
   readPrices,
 } from './command-line/index.ts';
 import { printableLine } from './terminal/index.ts';
 
-interface Values {
-  readonly 'database-url'?: string | undefined;
-  readonly 'data-dir'?: string | undefined;
-  readonly since?: string | undefined;
-  readonly prices?: string | undefined;
-  readonly 'dry-run'?: boolean | undefined;
-  readonly json?: boolean | undefined;
-}
+type Values = FlagValues<'database-url' | 'data-dir' | 'since' | 'prices', 'dry-run' | 'json'>;
 
 /** How long each question of `db check` may take. */
 const TIMEOUT_MS = 20_000;
@@ -89,7 +83,7 @@ function formatReprice(database: string, result: RepriceResult, isDryRun: boolea
 }
 
 function toSince({ since = '7d' }: Values): Date {
-  return new Date(Date.now() - parseDuration('--since', since));
+  return ageFlag('--since', since);
 }
 
 const count = (value: number): string => Math.round(value).toLocaleString('en-US');

@@ -10,13 +10,14 @@ import {
   refreshRollups,
 } from '../postgres/index.ts';
 import {
+  ageFlag,
   type Command,
   type CommandIo,
   DATABASE_FLAGS,
+  durationFlag,
   EXIT_FAILED,
   EXIT_OK,
   findOpenDatabase,
-  parseDuration,
   print,
   readFlags,
   usageError,
@@ -130,7 +131,7 @@ async function runMigrate(values: Values, io: CommandIo): Promise<number> {
 }
 
 async function migrateClickHouse(url: string, { keep, json }: Values, io: CommandIo): Promise<number> {
-  const days = keep === undefined ? undefined : parseDuration('--keep', keep) / DAY_MS;
+  const days = keep === undefined ? undefined : durationFlag('--keep', keep) / DAY_MS;
   if (days !== undefined && !Number.isInteger(days)) {
     throw usageError(`Expected --keep to be whole days, for instance 90d, got '${keep}'`);
   }
@@ -150,7 +151,7 @@ async function migrateClickHouse(url: string, { keep, json }: Values, io: Comman
 async function runPrune(values: Values, io: CommandIo): Promise<number> {
   const { 'older-than': olderThan, 'dry-run': isDryRun } = values;
   if (olderThan === undefined) throw usageError('prune needs --older-than, for instance --older-than 30d');
-  const before = new Date(Date.now() - parseDuration('--older-than', olderThan));
+  const before = ageFlag('--older-than', olderThan);
   await using db = await findOpenDatabase(values, io);
   const { dropped, kept, deletedRows } = await prune(db, before, isDryRun);
   const deletedReviews = await new PostgresReviewQueue({ connection: db }).prune(before, isDryRun);

@@ -11,11 +11,11 @@ import { DEFAULT_DATA_DIR } from '../postgres/index.ts';
 import {
   type Command,
   DATABASE_FLAGS,
+  durationFlag,
   EXIT_FAILED,
   EXIT_OK,
   findOpenDatabase,
   numberFlag,
-  parseDuration,
   print,
   readFlags,
 } from './command-line/index.ts';
@@ -62,8 +62,8 @@ export const driftCommand: Command = {
       json: { type: 'boolean', default: false },
     });
     const query = {
-      sinceMs: parseDuration('--since', values.since),
-      baselineMs: values.baseline === undefined ? undefined : parseDuration('--baseline', values.baseline),
+      sinceMs: durationFlag('--since', values.since),
+      baselineMs: durationFlag('--baseline', values.baseline),
       service: values.service,
       toolName: values.tool,
     };

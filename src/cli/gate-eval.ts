@@ -13,10 +13,10 @@ export async function runGateEval(args: readonly string[], io: CommandIo): Promi
     json: { type: 'boolean' },
   });
   const whole = { to: 999_999_999, whole: true };
-  const report = await runOfflineEval({
-    cases: numberFlag('--cases', values.cases, whole),
-    seed: numberFlag('--seed', values.seed, whole),
-  });
+  const report = await runOfflineEval(
+    numberFlag('--cases', values.cases, whole),
+    numberFlag('--seed', values.seed, whole),
+  );
   writePrivateFileSync(values.out, `${JSON.stringify(report, null, 2)}\n`);
   const { cases: _, ...metrics } = report;
   print(io, values.json === true ? metrics : `${toTable(report)}\nWritten to ${printableLine(values.out)}`);

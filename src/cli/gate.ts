@@ -2,8 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { ObservatoryError } from '../base/index.ts';
-import type { JsonObject } from '../json/index.ts';
-import { PLAN_LIMITS, parseStrictJson, StrictJsonError } from '../json/index.ts';
+import { type JsonObject, PLAN_LIMITS, parseStrictJson, StrictJsonError } from '../json/index.ts';
 import {
   type AuditHead,
   checkSummary,
@@ -115,16 +114,11 @@ export function judgePlan(gate: PolicyGate, input: JsonObject, line: string): Js
     server: plan.server,
     tool: plan.tool,
     args: plan.args,
-    userRequest: readQuery(input),
+    userRequest: textIn(input.query),
     promptTemplateId: textIn(input.prompt_template_id),
   });
   const kind = decision.decision === 'require_approval' ? 'needs_approval' : decision.decision;
   return verdict(kind, decision.reasonCode, decision.message);
-}
-
-/** The user's request, if the line has one. */
-function readQuery(input: JsonObject): string | undefined {
-  return textIn(input.query);
 }
 
 function textIn(value: unknown): string | undefined {
@@ -163,7 +157,7 @@ export function judgeEvidence(input: JsonObject): JsonObject {
   for (const key of ['source', 'summary']) {
     if (!Object.hasOwn(input, key)) throw new ObservatoryError('INVALID_INPUT', `The line has no '${key}'`);
   }
-  const request = readQuery(input);
+  const request = textIn(input.query);
   const result = checkSummary(input.source, input.summary, { args: input.args, request });
   if (!result.accepted) return { decision: 'reject', reason_code: result.reasonCode, bullets: [] };
   const bullets = result.summary.bullets.map(({ path, start, end, match }) => ({ path, start, end, match }));

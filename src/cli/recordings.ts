@@ -6,10 +6,11 @@ import { readGolden } from '../golden/index.ts';
 import { FILE_LIMITS, isObject, type JsonObject, parseOrKeep, parseStrictJson } from '../json/index.ts';
 import { REQUEST_METHODS, type RecordedCall, readRecordedCalls } from '../policy/index.ts';
 import {
+  ageFlag,
   type CommandIo,
   DATABASE_FLAGS,
+  type FlagValues,
   findOpenDatabase,
-  parseDuration,
   usageError,
 } from './command-line/index.ts';
 
@@ -27,7 +28,7 @@ export interface Recordings {
   readonly missing: number;
 }
 
-type Values = { readonly [F in keyof typeof RECORDING_FLAGS]?: string | undefined };
+type Values = FlagValues<keyof typeof RECORDING_FLAGS>;
 
 const MAX_CALLS = 200_000;
 const MAX_FILES = 20_000;
@@ -147,7 +148,7 @@ ORDER BY start_time LIMIT ${MAX_CALLS + 1}`;
 
 /** A call that both its client and its host have told of is there twice, which changes nothing here. */
 async function readStored(values: Values, since: string, io: CommandIo): Promise<Recordings> {
-  const from = new Date(Date.now() - parseDuration('--since', since));
+  const from = ageFlag('--since', since);
   await using db = await findOpenDatabase(values, io);
   const { rows } = await db.query(STORED, [
     from,

@@ -1,5 +1,5 @@
 import { countAll, type Database, ownTablesBytes, type PruneResult, prune } from '../postgres/index.ts';
-import { type CommandIo, parseDuration, sizeFlag, usageError } from './command-line/index.ts';
+import { type CommandIo, durationFlag, sizeFlag, usageError } from './command-line/index.ts';
 import { printableLine } from './terminal/index.ts';
 
 /** Deleting would hold up the first spans, and the first look at them. */
@@ -14,7 +14,6 @@ export const RETENTION_FLAGS = { keep: { type: 'string' }, 'max-size': { type: '
 
 /** What `up` deletes. */
 export interface Retention {
-  /** In words. */
   readonly text: string;
   readonly keepMs: number;
   /** Largest size of the tables of this package; undefined for any. */
@@ -40,7 +39,7 @@ export function findRetention(
   const size = maxSize === undefined ? '' : ` and, beyond ${maxSize}, the oldest days`;
   return {
     text: `spans older than ${keep} are deleted${size}`,
-    keepMs: parseDuration('--keep', keep),
+    keepMs: durationFlag('--keep', keep),
     maxBytes,
   };
 }
@@ -122,7 +121,6 @@ function isEmpty({ dropped, deletedRows, derivedRows }: PruneResult): boolean {
   return dropped.length === 0 && deletedRows === 0 && Object.keys(derivedRows).length === 0;
 }
 
-/** What is deleted, in words. */
 function describe({ dropped, droppedSpans, deletedRows, derivedRows }: PruneResult): string {
   const names =
     dropped.length === 0 ? '' : `, with ${counted(dropped.length, 'partition')} (${dropped.join(', ')})`;

@@ -99,7 +99,6 @@ function formatRow(row: WaitingRow): string {
 /** Longest arguments that are shown. They are bounded where they are stored. */
 const MAX_ARGUMENTS_CHARS = 2_000_000;
 
-/** One approval with its arguments. */
 export function formatApproval(row: WaitingDetail): string {
   const { arguments: _, ...facts } = approvalJson(row) as Record<string, unknown>;
   return [...formatFacts(facts, 16), 'arguments', indented(row.content, MAX_ARGUMENTS_CHARS)].join('\n');

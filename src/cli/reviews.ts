@@ -5,11 +5,11 @@ import {
   type Command,
   type CommandIo,
   DATABASE_FLAGS,
+  durationFlag,
   EXIT_FAILED,
   EXIT_OK,
   findOpenDatabase,
   numberFlag,
-  parseDuration,
   print,
   readFlags,
   readSubcommand,
@@ -105,7 +105,7 @@ async function show({ queue, id, values, io }: Request): Promise<number> {
 
 async function claim(request: Request): Promise<number> {
   const { queue, id, values, io } = request;
-  const leaseMs = values.lease === undefined ? undefined : parseDuration('--lease', values.lease);
+  const leaseMs = durationFlag('--lease', values.lease);
   const claimed = await queue.claim({ worker: namedPerson(values.as), id, toolName: values.tool, leaseMs });
   if (claimed === undefined) {
     if (values.json) print(io, { review_id: null });

@@ -70,7 +70,6 @@ export function formatRuns(runs: readonly RunRow[], next: string | null): string
   return next === null ? table : `${table}\n\nMore: --after ${next}`;
 }
 
-/** The spans of a run as a waterfall. */
 export function formatSpans(spans: readonly RunSpan[], paint: Paint): string {
   if (spans.length === 0) return 'Its spans have been pruned.';
   const rows = spans.map((span) => ({

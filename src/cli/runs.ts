@@ -1,4 +1,3 @@
-import { ObservatoryError } from '../base/index.ts';
 import { DEFAULT_DATA_DIR, type Queryable, refreshRuns } from '../postgres/index.ts';
 import {
   compareRuns,
@@ -15,11 +14,12 @@ import {
   type Command,
   type CommandIo,
   DATABASE_FLAGS,
+  durationFlag,
   EXIT_FAILED,
   EXIT_OK,
   findOpenDatabase,
+  ifAllowed,
   numberFlag,
-  parseDuration,
   print,
   readFlags,
   usageError,
@@ -89,24 +89,15 @@ export const runsCommand: Command = {
       throw usageError(`Expected one subcommand, ${Object.keys(SUBCOMMANDS).join(', ')}, got '${name}'`);
     }
     await using db = await findOpenDatabase(values, io);
-    await refreshIfAllowed(db);
+    await ifAllowed(() => refreshRuns(db));
     return await run({ db, words, values, io });
   },
 };
 
-/** A role that may only read sees the runs as of the last refresh by another process. */
-async function refreshIfAllowed(db: Queryable): Promise<void> {
-  try {
-    await refreshRuns(db);
-  } catch (error) {
-    if (!ObservatoryError.isInstance(error) || error.code !== 'DATABASE_REFUSED') throw error;
-  }
-}
-
 async function list({ db, words, values, io }: Request): Promise<number> {
   const found = await listRuns(db, {
     filter: words.join(' '),
-    sinceMs: Date.now() - parseDuration('--since', values.since),
+    sinceMs: Date.now() - durationFlag('--since', values.since),
     limit: numberFlag('--limit', values.limit, { from: 1, to: 500, whole: true }),
     after: values.after,
   });

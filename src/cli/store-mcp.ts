@@ -3,7 +3,6 @@ import type { Database } from '../postgres/index.ts';
 import { type McpSdk, type StoreMcp, storeMcp } from '../ui/index.ts';
 import { type CommandIo, fetchedModule } from './command-line/index.ts';
 
-/** The official SDK for MCP servers. */
 export const MCP_SERVER_SDK = '@modelcontextprotocol/server';
 
 /** Loads the official SDK for servers, which is fetched the first time where it is not installed. */

@@ -1,17 +1,18 @@
-import { ObservatoryError, snakeKeys } from '../base/index.ts';
-import { DEFAULT_DATA_DIR, type Queryable, refreshRollups } from '../postgres/index.ts';
+import { snakeKeys } from '../base/index.ts';
+import { DEFAULT_DATA_DIR, refreshRollups } from '../postgres/index.ts';
 import { contextTax, formatUsd, type TaxedTool, type TaxReport } from '../runs/index.ts';
 import {
   type Command,
   DATABASE_FLAGS,
+  durationFlag,
   EXIT_FAILED,
   EXIT_OK,
   findOpenDatabase,
+  ifAllowed,
   numberFlag,
-  parseDuration,
   print,
   readFlags,
-  usageError,
+  wordFlag,
 } from './command-line/index.ts';
 import { formatTable, printableLine, type TableColumn } from './terminal/index.ts';
 
@@ -52,13 +53,13 @@ export const taxCommand: Command = {
       ...DATABASE_FLAGS,
       json: { type: 'boolean', default: false },
     });
-    const by = oneOf('--by', values.by, ['tool', 'server']);
+    const by = wordFlag('--by', ['tool', 'server'], values.by);
     const untilMs = Date.now();
-    const sinceMs = untilMs - parseDuration('--since', values.since);
+    const sinceMs = untilMs - durationFlag('--since', values.since);
     const limit = numberFlag('--limit', values.limit, { from: 1, to: 5000, whole: true }) ?? DEFAULT_LIMIT;
     const failOver = numberFlag('--fail-over', values['fail-over'], { to: 1 });
     await using db = await findOpenDatabase(values, io);
-    await refreshIfAllowed(db);
+    await ifAllowed(() => refreshRollups(db));
     const report = await contextTax(db, { sinceMs, untilMs, model: values.model });
     const tools = report.tools
       .filter(({ server }) => values.server === undefined || server === values.server)
@@ -79,24 +80,7 @@ export const taxCommand: Command = {
   },
 };
 
-function oneOf<W extends string>(flag: string, value: string, words: readonly W[]): W {
-  const found = words.find((word) => word === value);
-  if (found === undefined) throw usageError(`Expected ${flag} to be ${words.join(' or ')}, got '${value}'`);
-  return found;
-}
-
-/** A role that may only read sees the figures as of the last refresh by another process. */
-async function refreshIfAllowed(db: Queryable): Promise<void> {
-  try {
-    await refreshRollups(db);
-  } catch (error) {
-    if (!ObservatoryError.isInstance(error) || error.code !== 'DATABASE_REFUSED') throw error;
-  }
-}
-
-/** A tool, or all tools of a server. */
 interface TaxLine extends TaxedTool {
-  /** Tools of the server. */
   readonly tools?: number | undefined;
   /** Of them, tools that were never called. */
   readonly unused?: number | undefined;

@@ -4,11 +4,11 @@ import { DEFAULT_DATA_DIR } from '../postgres/index.ts';
 import {
   type Command,
   DATABASE_FLAGS,
+  durationFlag,
   EXIT_FAILED,
   EXIT_OK,
   findOpenDatabase,
   numberFlag,
-  parseDuration,
   print,
   readFlags,
 } from './command-line/index.ts';
@@ -41,7 +41,7 @@ export const templatesCommand: Command = {
       ...DATABASE_FLAGS,
       json: { type: 'boolean', default: false },
     });
-    const sinceMs = parseDuration('--since', values.since);
+    const sinceMs = durationFlag('--since', values.since);
     const failOver = numberFlag('--fail-over', values['fail-over'], { to: 1 });
     await using db = await findOpenDatabase(values, io);
     const report = await templateReport(db, { sinceMs, service: values.service });

@@ -169,7 +169,6 @@ function toNote<T>(span: Span, description: SpanDescription<T>, attributes: Attr
   return new StandInSpan(description.kind, attributes) as unknown as Span;
 }
 
-/** Whether a caller needs the fields. */
 function isAsked<T>({ needsFields, judge }: SpanDescription<T>): boolean {
   return needsFields === true || judge !== undefined;
 }

@@ -5,7 +5,6 @@ import { BoundedNames, semconv, toAttribute, VERSION } from '../base/index.ts';
 /** Distinct custom reasons, types and tools; further ones count as `_other`. */
 const MAX_NAMES = 200;
 
-/** Attributes of a counted fallback. */
 export interface CountedFallback {
   readonly type: string;
   readonly reason: string;

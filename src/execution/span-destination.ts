@@ -12,7 +12,6 @@ import {
 } from '../base/index.ts';
 import { DurableSpanProcessor } from '../durable/index.ts';
 
-/** Where an interceptor's spans go. */
 interface SpanDestination {
   tracer(): Tracer;
   forceFlush(): Promise<void>;

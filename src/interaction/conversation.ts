@@ -10,7 +10,6 @@ import type { CallContent, Interaction } from './types.ts';
  */
 export interface AttachedConversation {
   readonly provider: string;
-  /** The input messages. */
   readonly messages: () => readonly Message[];
   /** More of the conversation than the request holds: its tool calls count too. @defaultValue `messages` */
   readonly history?: (() => readonly Message[]) | undefined;

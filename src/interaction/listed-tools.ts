@@ -20,7 +20,6 @@ const MAX_TOOLS = 8_192;
 const MAX_SERVERS = 32;
 const MAX_TEXT = 200;
 
-/** The tools that servers have listed. */
 export function listedTools(): ReadonlyMap<string, ReadonlyMap<string, ListedTool>> {
   return tools();
 }

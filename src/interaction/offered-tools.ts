@@ -3,7 +3,6 @@ import { isObject, type JsonObject, parseContainerOrKeep, readList, stringAt } f
 import type { ToolDefinitionView } from '../signals/index.ts';
 import { listedTools } from './listed-tools.ts';
 
-/** A tool as a model call offers it. */
 export interface ToolOffer {
   /** The object that holds the definition: the same one in later calls, as long as the application keeps it. */
   readonly source: object;
@@ -64,7 +63,6 @@ function firstKey(tool: JsonObject): string {
   return '';
 }
 
-/** A tool by the name it has at its server. */
 export interface ServerToolName {
   /** The name the server gives itself; empty where it is not known. */
   readonly server: string;

@@ -54,7 +54,6 @@ export function withOuterCall(active: Context, call: OuterCall): Context {
   return active.setValue(KEY, call);
 }
 
-/** The outer call of a context, if it has one. */
 export function findOuterCall(active: Context): OuterCall | undefined {
   return active.getValue(KEY) as OuterCall | undefined;
 }

@@ -29,7 +29,6 @@ export function parseSerializedParts(content: unknown): MessagePart[] {
   return parseParts(isParts ? parsed : content);
 }
 
-/** Reads one part, or text. */
 export function parsePart(item: unknown): MessagePart | undefined {
   if (typeof item === 'string') return { type: 'text', content: item };
   if (!isObject(item)) return undefined;
@@ -86,7 +85,6 @@ function codeResult({ outcome, output }: JsonObject): MessagePart {
   return { type: 'tool_call_response', response: output, isError: outcome !== 'OUTCOME_OK' };
 }
 
-/** A text part if the value is a string. */
 export function parseTextPart(content: unknown): MessagePart | undefined {
   return typeof content === 'string' ? { type: 'text', content } : undefined;
 }

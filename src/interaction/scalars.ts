@@ -10,7 +10,6 @@ import {
   UsageReader,
 } from '../signals/index.ts';
 
-/** The attribute names of each column. */
 const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
   FIELDS.filter((field) => field.origin === 'attribute').map((field) => [
     field.column,

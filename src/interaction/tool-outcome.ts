@@ -57,7 +57,6 @@ function recordText(response: JsonObject): string | undefined {
   return undefined;
 }
 
-/** Fields that wrap the content of a result. */
 const WRAPPERS = ['output', 'result', 'error', 'value', 'text', 'content'] as const;
 
 function isOnlyPayload(response: JsonObject, payload: string): boolean {

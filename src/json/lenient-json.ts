@@ -27,7 +27,6 @@ export function toText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The first value that is a string. */
 export function firstText(...values: readonly unknown[]): string | undefined {
   for (const value of values) if (typeof value === 'string') return value;
   return undefined;

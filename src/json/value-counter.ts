@@ -12,7 +12,6 @@ const VALUE = 256;
 const CHECKED_MEMBER = 6 * VALUE;
 /** What a message costs more than its parts: an SDK tries several schemas on it. */
 const MESSAGE = 200 * VALUE;
-/** A byte of a text. */
 const TEXT_BYTE = 1;
 /** An escape in a text, beside its bytes. */
 const ESCAPE = 8;

@@ -19,7 +19,6 @@ interface SdkStdioTransport extends Closable {
   processReadBuffer(): void;
 }
 
-/** The parts of the HTTP transports. */
 interface SdkHttpTransport extends Closable {
   _fetch?: typeof fetch | undefined;
   _eventSourceInit?: { readonly fetch?: typeof fetch } | undefined;

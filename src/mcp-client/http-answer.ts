@@ -58,7 +58,6 @@ export async function passAnswerOn(response: Response, init: RequestInit | undef
   return isAnswered ? asJson(response, messages) : new Response(text, response);
 }
 
-/** The id of the request that was posted, if it was one. */
 export function requestIdIn(init: RequestInit | undefined): JsonRpcId | undefined {
   const posted = init?.method === 'POST' ? postedIn(init.body) : undefined;
   return posted?.method === undefined ? undefined : posted.id;

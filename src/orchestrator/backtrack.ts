@@ -23,7 +23,6 @@ export interface CallFailure {
 /** A tool that might do instead. */
 export interface Alternative {
   readonly toolName: string;
-  /** Name by which the model calls it. */
   readonly modelName: string;
 }
 
@@ -106,7 +105,6 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Words of a tool's name and description, for comparing tools. */
 export function toolWords(name: string, description: string | undefined): ReadonlySet<string> {
   const words = `${name.replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')} ${(description ?? '').slice(0, 500)}`
     .toLowerCase()

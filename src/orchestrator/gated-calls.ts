@@ -143,7 +143,6 @@ function key(server: string, tool: string): string {
   return JSON.stringify([server, tool]);
 }
 
-/** The outcome with what the gate made of its result. */
 function withResult(outcome: ToolCallOutcome | undefined, guarded: unknown): GatedOutcome {
   const raw = normalResult(guarded);
   const result = readToolResult(raw);

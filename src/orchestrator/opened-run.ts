@@ -5,7 +5,6 @@ import type { GatedCalls } from './gated-calls.ts';
 import type { ResolvedOptions } from './options.ts';
 import type { ProviderChain } from './provider-chain.ts';
 
-/** A run whose servers are open. */
 export interface OpenedRun {
   readonly options: ResolvedOptions;
   readonly providers: ProviderChain;

@@ -52,7 +52,6 @@ export const PLAN_REQUEST =
 export const SUMMARY_REQUEST =
   'Summarise this transcript of an agent at work, so that the agent can go on without it. Keep every fact, identifier, path, number and decision that may still matter, what was tried and failed, and what is left to do. Answer with the summary alone.';
 
-/** Asks for an answer from what is known, when no more tools may be called. */
 export function finalAnswerRequest(why: string): string {
   return `You cannot call any more tools: ${why}. Answer the task now as well as you can from what you know. Say what is missing.`;
 }

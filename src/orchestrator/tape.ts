@@ -11,7 +11,6 @@ export interface Tape {
   readonly fetch?: ProviderOptions['fetch'];
   /** Waits between two attempts of a model call. */
   readonly wait?: ProviderOptions['wait'];
-  /** Opens each MCP server. */
   readonly openLink?: ConnectServersOptions['openLink'];
   /** Whether `${NAME}` in the server config is expanded. Servers that are not started need no values. @defaultValue true */
   readonly expandVariables?: boolean | undefined;

@@ -34,7 +34,6 @@ export interface CallReport {
   readonly trace?: FinishedCall;
 }
 
-/** A call with all of its tries. */
 interface MadeCall extends Pick<CallReport, 'entries' | 'retried'> {
   readonly call: ToolCallPart;
   readonly toolName: string;

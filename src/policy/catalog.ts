@@ -165,7 +165,6 @@ export class ToolCatalog {
     return this.#servers.has(server);
   }
 
-  /** The names that a server lists. */
   names(server: string): readonly string[] {
     return [...(this.#servers.get(server)?.keys() ?? [])];
   }

@@ -31,7 +31,6 @@ interface Grounds {
   /** Key of the argument digest; without one it is plain SHA-256. */
   readonly digestKey: string | undefined;
   readonly contracts: OutputContracts;
-  /** What is known of a run. */
   readonly memoryOf: (call: GateCall) => RunMemory | undefined;
 }
 

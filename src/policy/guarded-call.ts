@@ -271,7 +271,6 @@ function makeReader(call: GateCall, options: GuardedCallOptions): ReadTool | und
   };
 }
 
-/** The findings that a run has on record. */
 const recorded = new WeakMap<AuditRun, readonly GateFinding[]>();
 
 /** Records, once per run, what an operator should look at. */

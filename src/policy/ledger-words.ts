@@ -30,7 +30,6 @@ export interface CountedCall {
   readonly allowedBy?: readonly string[] | undefined;
 }
 
-/** What a call needs of the ledger. */
 export interface CallPlan {
   readonly request: LedgerRequest;
   /** Why the call is refused where a take is, by its position. */
@@ -183,7 +182,6 @@ export class LedgerWords {
   }
 }
 
-/** One call. */
 const ONE = toUnits(1) ?? 0n;
 
 function readTools(tools: readonly FieldDocument[], where: string): readonly FieldPattern[] {
@@ -225,7 +223,6 @@ function nameOfAccount(kind: string, { run, caller, args }: CountedCall): unknow
   throw new Uncountable(`Argument '${path}', which names an account, is missing or has no one exact form`);
 }
 
-/** The sum of the amounts at a path. */
 function addUp(args: JsonObject, path: string, id: string): bigint {
   let sum = 0n;
   for (const value of valuesAt(args, path) ?? [undefined]) {

@@ -112,7 +112,6 @@ function fitsAround(pattern: string, start: string): boolean {
   }
 }
 
-/** The patterns of a schema, wherever they are. */
 function readPatterns(schema: unknown): readonly string[] {
   if (Array.isArray(schema)) return schema.flatMap(readPatterns);
   if (!isObject(schema)) return [];

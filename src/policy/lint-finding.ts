@@ -42,7 +42,6 @@ export interface LintFinding {
   /** With an error the policy does not load, or a rule never does what it says. */
   readonly severity: 'error' | 'warning';
   readonly code: LintCode;
-  /** The rules it is about. */
   readonly ruleIds: readonly string[];
   readonly message: string;
 }

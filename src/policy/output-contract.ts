@@ -11,10 +11,8 @@ import type { Policy } from './policy.ts';
 import { compileRuleSchema, type OutputDocument, type Redact } from './policy-file.ts';
 import { declaredArguments } from './tool-definition.ts';
 
-/** One check of a structure. */
 type OutputCheck = Pick<CompiledSchema, 'check'>;
 
-/** How the results of one tool are checked. */
 export interface OutputContract {
   /** Every check the structure has to pass. Empty for an untyped tool, whose results are cut to size and marked untrusted. */
   readonly checks: readonly OutputCheck[];

@@ -215,7 +215,6 @@ export class Policy {
     return Object.hasOwn(servers, server) && servers[server]?.default === 'require_approval';
   }
 
-  /** Whether any rule names the tool. */
   names(server: string, tool: string): boolean {
     return this.#rules.of(server, tool) !== undefined;
   }

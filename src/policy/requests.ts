@@ -83,7 +83,6 @@ export class RequestRules {
     return method === 'completion/complete' && !this.#mayComplete(server, args.ref) ? denied : undefined;
   }
 
-  /** Whether a list of the server may show it. */
   shows(server: string, kind: 'resource' | 'template' | 'prompt', name: unknown): boolean {
     if (kind === 'prompt') return this.#showsPrompt(server, name);
     return kind === 'resource' ? this.#showsResource(server, name) : this.#showsTemplate(server, name);

@@ -15,7 +15,6 @@ export interface Unfit {
 export const NO_RULES: ReadonlySet<CompiledRule> = new Set();
 export const ALL_FIT: Unfit = { dead: NO_RULES, apart: NO_RULES };
 
-/** The rules of one tool. */
 export class ToolRules {
   readonly all: CompiledRule[] = [];
   readonly allowing: CompiledRule[] = [];

@@ -20,7 +20,6 @@ export interface CompiledRule {
   readonly checks: Checks;
   /** What a rule that asks for approval takes by itself, where no rule allows the call: what surely fits. */
   readonly grants: Checks;
-  /** Where arguments have to come from. */
   readonly sources: readonly SourceRule[];
   /** True for a rule that takes any arguments. */
   readonly isOpen: boolean;
@@ -90,7 +89,6 @@ function toKey(checks: Checks, required: readonly string[]): CompiledRule['key']
 /** Whether a name of tools has a `*`, which stands for any characters. */
 export const isPattern = (tool: string): boolean => tool.includes('*');
 
-/** Whether a rule is about a tool, or about all that a pattern names. */
 export function namesTool({ tools, patterns }: CompiledRule, tool: string): boolean {
   return tools.includes(tool) || patterns.some((pattern) => fitsPattern(tool, pattern));
 }

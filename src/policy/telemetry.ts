@@ -30,7 +30,6 @@ export async function inGateSpan<T>(name: string, act: (span: Span) => Promise<T
   });
 }
 
-/** One gate's outcome as an event. */
 export function addGateEvent(
   span: Span,
   outcome: 'pass' | 'stop',

@@ -34,7 +34,6 @@ const MAX_SAID = 500;
 /** Spans of one request to the database. */
 const BATCH = 512;
 
-/** Exporters, by destination. */
 export interface Destinations {
   readonly postgres?: DurableSpanProcessor | undefined;
   readonly otlp?:

@@ -252,23 +252,26 @@ async function serve(t: TestContext, args: readonly string[]): Promise<Record<st
 const NOWHERE = ['--no-migrate', '--database-url', 'postgresql://nobody@127.0.0.1:1/none'];
 const PORTS = ['--http', '127.0.0.1:0', '--grpc', '127.0.0.1:0', '--health', '127.0.0.1:0'];
 
-test('connections that say nothing do not shut the port of gRPC, and pages of other sites are refused', {
+test('connections that say nothing shut no port, and pages of other sites are refused', {
   skip: process.platform !== 'linux' && 'limits are read on Linux only',
 }, async (t) => {
-  const { http = '', grpc = '' } = await serve(t, ['collect', '--json', ...NOWHERE, ...PORTS]);
-  const [host = '', port] = grpc.split(':');
+  const { http = '', grpc = '', health = '' } = await serve(t, ['collect', '--json', ...NOWHERE, ...PORTS]);
   const silent: Socket[] = [];
   t.after(() => {
     for (const socket of silent) socket.destroy();
   });
   let ended = 0;
-  for (let i = 0; i < 300; i += 1) {
-    const socket = connect(Number(port), host).resume();
-    socket.on('error', () => {}).once('close', () => (ended += 1));
-    silent.push(socket);
-    if (i % 50 === 0) await once(socket, 'connect');
+  for (const address of [grpc, new URL(http).host, new URL(health).host]) {
+    const [host = '', port] = address.split(':');
+    for (let i = 0; i < 300; i += 1) {
+      const socket = connect(Number(port), host).resume();
+      socket.on('error', () => {}).once('close', () => (ended += 1));
+      silent.push(socket);
+      if (i % 50 === 0) await once(socket, 'connect');
+    }
   }
-  await waitUntil(() => ended > 150);
+  await waitUntil(() => ended > 600);
+  assert.equal((await post(`${health}/healthz`, {}, undefined, 'GET')).status, 200);
   const caller = new GrpcCaller(grpc);
   // No database and no spool: the answer is that the spans cannot be stored, not that nobody listens.
   assert.equal((await caller.call(spanRequest(1).body)).code, 14);

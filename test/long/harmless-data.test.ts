@@ -147,14 +147,17 @@ describe('a database', { skip: noPostgres() || (findPsql() === undefined && 'no 
     assert.equal(await stored(url), 50);
   });
 
-  test('whose table was dropped gets it again by db migrate', async () => {
+  test('whose table was dropped gets it again by db migrate, and the spans that wait on disk', async () => {
     const url = await migrated();
-    await runSql(url, 'DROP TABLE mcp_traces CASCADE');
-    const again = await installed.command('db', 'migrate', '--database-url', url);
-    assert.equal(again.code, 0, again.stderr);
     await using collector = await collect(url);
     await send(collector);
     await waitUntil(async () => (await stored(url)) === 100);
+    await runSql(url, 'DROP TABLE mcp_traces CASCADE');
+    await send(collector);
+    const again = await installed.command('db', 'migrate', '--database-url', url);
+    assert.match(again.stdout, /made again, empty and with no grants, what was missing: table mcp_traces/);
+    await waitUntil(async () => (await stored(url)) === 100, PATIENCE_MS);
+    assert.match(collector.log(), /mcp_traces.*(does not exist|missing)/);
   });
 
   test("gives the role that writes no way to an approval, the person's command does", async () => {

@@ -1,9 +1,10 @@
 /** Rows for archives, and a form in which a table and an archive of it can be compared. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { archive, queryArchive } from '../../src/archive/index.ts';
 import { FIELDS } from '../../src/base/fields.ts';
 import { canonicalJson } from '../../src/json/index.ts';
-import { PostgresSpanExporter, type Queryable } from '../../src/postgres/index.ts';
+import { type OwnPool, PostgresSpanExporter, type Queryable } from '../../src/postgres/index.ts';
 import { exportSpans } from './export.ts';
 import { manySpans } from './many-spans.ts';
 import { runSql } from './postgres-server.ts';
@@ -117,4 +118,24 @@ export function plainRow(row: readonly unknown[]): unknown[] {
     if (typeof value !== 'string') return value;
     return FIELDS[i]?.sqlType === 'jsonb' ? JSON.parse(value) : value.replace(/^\ufeff/, '');
   });
+}
+
+/** Archives 40 spans, then 20 that come late beside 20 that are sent again: each of the 60 is counted once. */
+export async function archiveLate(pool: OwnPool, to: string): Promise<void> {
+  const counted = async () =>
+    (await queryArchive({ archive: to, sql: 'SELECT count(*)::INTEGER FROM mcp_traces', pool })).rows[0]?.[0];
+  const spans = manySpans(60);
+  await using exporter = new PostgresSpanExporter({ connection: pool });
+  await exportSpans(exporter, spans.slice(0, 40));
+  await age(pool);
+  await archive(pool, to, today());
+  await exportSpans(exporter, spans.slice(20));
+  await age(pool);
+  assert.equal(await counted(), 60, 'before the late spans are archived');
+  const late = await archive(pool, to, today());
+  assert.deepEqual(
+    late.map(({ rows }) => rows),
+    [20],
+  );
+  assert.equal(await counted(), 60);
 }

@@ -11,7 +11,6 @@ export interface ProcessStreams {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Input, outputs and environment of a command. */
 export interface CommandIo extends Pick<ProcessStreams, 'stdin' | 'env'> {
   readonly stdout: Output;
   readonly stderr: Output;
@@ -49,6 +48,11 @@ export function print(io: CommandIo, answer: string | object): void {
 export function usageError(message: string, cause?: unknown): ObservatoryError {
   return new ObservatoryError('INVALID_OPTION', message, { cause });
 }
+
+/** Values of flags that a part of a command takes. */
+export type FlagValues<Text extends string, Switch extends string = never> = {
+  readonly [F in Text]?: string | undefined;
+} & { readonly [F in Switch]?: boolean | undefined };
 
 type Flags = NonNullable<ParseArgsConfig['options']>;
 

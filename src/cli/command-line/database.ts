@@ -1,12 +1,12 @@
-import { printableLine } from '../../base/index.ts';
+import { ObservatoryError, printableLine } from '../../base/index.ts';
 import type { Database } from '../../postgres/index.ts';
-import { type CommandIo, usageError } from './command.ts';
+import { type CommandIo, type FlagValues, usageError } from './command.ts';
 import { fetchedModule } from './fetched-packages.ts';
 
 /** Flags of the commands that use the database. */
 export const DATABASE_FLAGS = { 'database-url': { type: 'string' }, 'data-dir': { type: 'string' } } as const;
 
-type DatabaseValues = { readonly [F in keyof typeof DATABASE_FLAGS]?: string | undefined };
+type DatabaseValues = FlagValues<keyof typeof DATABASE_FLAGS>;
 
 /**
  * Variables a command takes a server from: `own` is `MCP_OBSERVATORY_DATABASE_URL` alone, `any` also `DATABASE_URL`,
@@ -78,4 +78,13 @@ export async function findOpenDatabase(
     signal,
     packageAt: (name) => fetchedModule(name, io),
   });
+}
+
+/** Refreshes what is derived; a role that may only read sees it as of the last refresh by another process. */
+export async function ifAllowed(refresh: () => Promise<unknown>): Promise<void> {
+  try {
+    await refresh();
+  } catch (error) {
+    if (!ObservatoryError.isInstance(error) || error.code !== 'DATABASE_REFUSED') throw error;
+  }
 }

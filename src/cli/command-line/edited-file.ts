@@ -27,7 +27,6 @@ interface Backup {
   readonly after: Buffer;
 }
 
-/** What a file becomes. */
 export interface FileEdit {
   readonly path: string;
   /** The file as it was; undefined where there was none. */

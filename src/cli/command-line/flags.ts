@@ -7,7 +7,11 @@ const DURATION = /^(\d{1,6})([mhdw])$/;
  * Parses a duration into milliseconds: `90m`, `12h`, `30d`, `8w`.
  * @throws ObservatoryError `INVALID_OPTION` for anything else, zero included.
  */
-export function parseDuration(option: string, text: string): number {
+export function durationFlag<T extends string | undefined>(
+  option: string,
+  text: T,
+): number | Extract<T, undefined> {
+  if (text === undefined) return text as Extract<T, undefined>;
   const [, count, unit] = DURATION.exec(text) ?? [];
   const ms = Number(count) * MS_OF_UNIT[unit as keyof typeof MS_OF_UNIT];
   if (ms > 0) return ms;
@@ -16,19 +20,16 @@ export function parseDuration(option: string, text: string): number {
   );
 }
 
-/** Which numbers a flag takes. */
-interface NumberRange {
-  /** @defaultValue 0 */
-  readonly from?: number;
-  readonly to?: number;
-  readonly whole?: boolean;
+/** The time that long ago. @throws ObservatoryError `INVALID_OPTION` as {@link durationFlag} */
+export function ageFlag(option: string, text: string): Date {
+  return new Date(Date.now() - durationFlag(option, text));
 }
 
 /** @throws ObservatoryError `INVALID_OPTION` for an invalid number. */
 export function numberFlag<T extends string | undefined>(
   option: string,
   text: T,
-  { from = 0, to, whole = false }: NumberRange = {},
+  { from = 0, to, whole = false }: { from?: number; to?: number; whole?: boolean } = {},
 ): number | Extract<T, undefined> {
   if (text === undefined) return text as Extract<T, undefined>;
   const value = text.trim() === '' ? Number.NaN : Number(text);

@@ -3,12 +3,13 @@ export {
   type CommandIo,
   type CommandTable,
   commandIo,
+  type FlagValues,
   type ProcessStreams,
   print,
   readFlags,
   usageError,
 } from './command.ts';
-export { DATABASE_FLAGS, findDatabaseUrl, findOpenDatabase } from './database.ts';
+export { DATABASE_FLAGS, findDatabaseUrl, findOpenDatabase, ifAllowed } from './database.ts';
 export {
   decodeUtf8,
   type FileEdit,
@@ -25,12 +26,7 @@ export {
 export { END_MS, EndingSignal } from './ending-signal.ts';
 export { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, toExitCode } from './exit-codes.ts';
 export { FETCHED_SETS, fetchedFolder, fetchedModule, isInstalled } from './fetched-packages.ts';
-export {
-  numberFlag,
-  parseDuration,
-  sizeFlag,
-  wordFlag,
-} from './flags.ts';
+export { ageFlag, durationFlag, numberFlag, sizeFlag, wordFlag } from './flags.ts';
 export { pumpJsonl, readKind } from './jsonl.ts';
 export { readPrices } from './prices.ts';
 export { findKey, RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest } from './run-options.ts';

@@ -19,40 +19,6 @@ export interface EndToEndCase {
   readonly plan?: unknown;
 }
 
-interface EndToEndRun {
-  readonly id: string;
-  readonly mode: 'safe' | 'naive';
-  /** Run of the audit trail, which has the file run-ID.jsonl; null without a trail. */
-  readonly run_id: string | null;
-  /** Type of the result; `error` when it threw. */
-  readonly outcome: string;
-  readonly reason_code: string | null;
-  /** Calls that reached a server, as `server/tool`. */
-  readonly calls: readonly string[];
-  /** The calls that no rule of the policy allows. */
-  readonly violations: readonly string[];
-  readonly duration_ms: number;
-  /** Microseconds by gate; G3 covers G2 and G3. */
-  readonly gate_us: Readonly<Record<string, number>>;
-}
-
-interface ModeMetrics {
-  readonly cases: number;
-  readonly calls: number;
-  readonly violations: number;
-  readonly cases_with_violation: number;
-  readonly outcomes: Readonly<Record<string, number>>;
-  readonly duration_ms_p50: number;
-  readonly gate_us_p50: Readonly<Record<string, number>>;
-}
-
-export interface EndToEndReport {
-  readonly metrics: Readonly<Record<'safe' | 'naive', ModeMetrics>>;
-  readonly runs: readonly EndToEndRun[];
-  /** The metrics as a Markdown table. */
-  readonly table: string;
-}
-
 export interface EndToEndOptions {
   readonly cases: readonly EndToEndCase[];
   readonly gate: PolicyGate;
@@ -121,8 +87,11 @@ function guessPlan(query: string): object {
 
 const toCall = (server: string, tool: string, args: object) => ({ type: 'call_tool', server, tool, args });
 
-/** Runs all cases in both modes, sequentially. */
-export async function runEndToEnd(options: EndToEndOptions): Promise<EndToEndReport> {
+type EndToEndRun = Awaited<ReturnType<typeof runCase>>;
+type ModeMetrics = ReturnType<typeof toMetrics>;
+
+/** Runs all cases in both modes, sequentially. `table` has the metrics as Markdown. */
+export async function runEndToEnd(options: EndToEndOptions) {
   const runs: EndToEndRun[] = [];
   // The gate knows the servers before the first call is judged: a naive run, which comes first, discovers nothing.
   await discoverTools(options.gate, options.servers);
@@ -134,11 +103,8 @@ export async function runEndToEnd(options: EndToEndOptions): Promise<EndToEndRep
   return { metrics, runs, table: readTable(metrics) };
 }
 
-async function runCase(
-  item: EndToEndCase,
-  mode: 'safe' | 'naive',
-  options: EndToEndOptions,
-): Promise<EndToEndRun> {
+/** `gate_us`: microseconds by gate, where G3 covers G2 and G3; `violations`: the calls that no rule of the policy allows. */
+async function runCase(item: EndToEndCase, mode: 'safe' | 'naive', options: EndToEndOptions) {
   const { gate, servers } = options;
   const calls: { server: string; tool: string; args: unknown }[] = [];
   const watched = new Map([...servers].map(([id, server]) => [id, watch(id, server, calls)] as const));
@@ -205,7 +171,7 @@ function watch(
   };
 }
 
-function toMetrics(all: readonly EndToEndRun[], mode: 'safe' | 'naive'): ModeMetrics {
+function toMetrics(all: readonly EndToEndRun[], mode: 'safe' | 'naive') {
   const runs = all.filter((run) => run.mode === mode);
   const outcomes: Record<string, number> = {};
   const byGate: Record<string, number[]> = {};

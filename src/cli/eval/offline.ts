@@ -10,31 +10,6 @@ import { planGateSuite, planParseSuite } from './plan-suite.ts';
 import { pick, randomFrom } from './random.ts';
 import { EVAL_ALLOWLIST, EVAL_TOOLS, ORACLES } from './world.ts';
 
-/** Outcomes of fuzzed plans. `slipped` and `refused_honest` must be 0. */
-export interface PlanFuzzMetrics {
-  readonly suite: 'plan_fuzz';
-  readonly seed: number;
-  readonly cases: number;
-  readonly blocked: number;
-  readonly allowed: number;
-  /** Forbidden calls that reached the server. */
-  readonly slipped: number;
-  readonly refused_honest: number;
-  readonly by_gate: Readonly<Record<string, number>>;
-  readonly examples: readonly string[];
-}
-
-export interface GroundingFuzzMetrics {
-  readonly suite: 'grounding_fuzz';
-  readonly seed: number;
-  readonly cases: number;
-  readonly valid_ok: number;
-  readonly valid_fail: number;
-  readonly invalid_blocked: number;
-  readonly invalid_slipped: number;
-  readonly block_rate_on_invalid: number;
-}
-
 /** The hand-written suites. */
 const SUITES = {
   policy_gate: inputSuite,
@@ -46,23 +21,11 @@ const SUITES = {
 
 type Suites<T> = Readonly<Record<keyof typeof SUITES, T>>;
 
-export interface OfflineReport extends Suites<ReturnType<typeof toMetrics>> {
-  readonly plan_fuzz: PlanFuzzMetrics;
-  readonly grounding_fuzz: GroundingFuzzMetrics;
-  readonly cases: Suites<readonly CaseResult[]>;
-}
+export type OfflineReport = Awaited<ReturnType<typeof runOfflineEval>>;
 
-export interface OfflineOptions {
-  /** Fuzzed cases per fuzz suite. @defaultValue 5000 */
-  readonly cases?: number | undefined;
-  /** Seed of the fuzzers. @defaultValue 1337 */
-  readonly seed?: number | undefined;
-}
-
-/** Runs every suite. */
-export async function runOfflineEval(options: OfflineOptions = {}): Promise<OfflineReport> {
-  const { cases: count = 5_000, seed = 1337 } = options;
-  const cases = ofSuites((name) => SUITES[name]());
+/** Runs every suite, with `count` cases in each that is fuzzed. */
+export async function runOfflineEval(count = 5_000, seed = 1337) {
+  const cases = ofSuites((name): readonly CaseResult[] => SUITES[name]());
   return {
     ...ofSuites((name) => toMetrics(name, cases[name])),
     plan_fuzz: await fuzzPlans(count, seed),
@@ -99,9 +62,10 @@ function toMetrics(suite: string, results: readonly CaseResult[]) {
 
 /**
  * Sends the adversarial planner's outputs through plan, decision and call to a recording server. Oracles that share no
- * code with the gate check what reached it.
+ * code with the gate check what reached it. `slipped` (forbidden calls that reached the server) and `refused_honest` must
+ * be 0.
  */
-export async function fuzzPlans(cases: number, seed: number): Promise<PlanFuzzMetrics> {
+export async function fuzzPlans(cases: number, seed: number) {
   using gate = new PolicyGate({ policy: EVAL_ALLOWLIST, tools: EVAL_TOOLS });
   const random = randomFrom(seed);
   const byGate: Record<string, number> = {};
@@ -163,7 +127,7 @@ const LINES = [
 const SOURCE = { doc_id: 'sp-001', content: `# Policy\n${LINES.map((line) => `- ${line}`).join('\n')}\n` };
 
 /** Quotes of whole lines must pass; each variant damaged in one way must not. */
-function fuzzGrounding(cases: number, seed: number): GroundingFuzzMetrics {
+function fuzzGrounding(cases: number, seed: number) {
   const random = randomFrom(seed);
   const judge = (claim: string, evidence: string): boolean =>
     checkSummary(SOURCE, { type: 'summary', bullets: [{ claim, evidence }], risks: [], recommendations: [] })

@@ -102,7 +102,6 @@ function offeredTools({ mcp_cassette: cassette }: Golden): ReadonlySet<string> {
   return new Set(names);
 }
 
-/** One golden of a library. */
 export interface ListedGolden {
   /** Relative to the library. */
   readonly file: string;
@@ -123,7 +122,6 @@ export interface ListedGolden {
   readonly effectiveness?: Effectiveness | undefined;
 }
 
-/** An unreadable golden. */
 export interface UnreadableGolden {
   readonly file: string;
   readonly message: string;

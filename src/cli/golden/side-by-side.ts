@@ -39,48 +39,16 @@ export function align<T>(a: readonly T[], b: readonly T[], keyOf: (item: T) => s
   return pairs;
 }
 
-/** Two goldens of the same task, with different providers or models, side by side. */
-export interface SideBySide {
-  readonly a: SideFacts;
-  readonly b: SideFacts;
-  /** Input fields that differ, except provider and model. If there are any, the runs are not comparable. */
-  readonly inputDifferences: readonly string[];
-  /** Differences in behavior. */
-  readonly differences: readonly string[];
-  /** Tool calls in order, paired by tool. */
-  readonly calls: readonly CallPair[];
-  /** Jaccard similarity of the words of the two answers, 0 to 1; null if one is missing. */
-  readonly answerOverlap: number | null;
-}
+export type SideBySide = ReturnType<typeof sideBySide>;
+export type SideFacts = ReturnType<typeof toFacts>;
+export type CallPair = ReturnType<typeof callPairs>[number];
 
-export interface SideFacts {
-  readonly testName: string;
-  readonly provider: string;
-  readonly model: string;
-  readonly source: string;
-  readonly outcome: string;
-  readonly turns: number;
-  readonly toolCalls: number;
-  readonly failedToolCalls: number;
-  readonly totalTokens: number | null;
-  readonly costUsd: number | null;
-  /** Null if it is not known. */
-  readonly modelMs: number | null;
-  /** From the first request to the last; null if their dates are not kept. */
-  readonly elapsedMs: number | null;
-  readonly answer: string;
-}
-
-export interface CallPair {
-  readonly tool: string;
-  /** `same`; different `arguments` or `outcome`; made only by `a` or only by `b`. */
-  readonly verdict: 'same' | 'arguments' | 'outcome' | 'only_a' | 'only_b';
-  readonly a: string | null;
-  readonly b: string | null;
-}
-
-/** Compares two goldens. Wording, tokens, cost and time do not count as differences in behavior. */
-export function sideBySide(a: Golden, b: Golden): SideBySide {
+/**
+ * Compares two goldens of one task. Wording, tokens, cost and time do not count as differences in behavior. Runs with
+ * `inputDifferences` are not comparable; `answerOverlap` is the Jaccard similarity of the words of the answers, null if
+ * one is missing.
+ */
+export function sideBySide(a: Golden, b: Golden) {
   const [left, right] = [tellStory(a), tellStory(b)];
   const calls = callPairs(listTools(left), listTools(right));
   const facts = { a: toFacts(left), b: toFacts(right) };
@@ -104,7 +72,7 @@ function inputDifferences(a: Golden, b: Golden): string[] {
   return differing;
 }
 
-function toFacts(story: Story): SideFacts {
+function toFacts(story: Story) {
   const { outcome, totals } = story;
   const ended = outcome.stopReason ?? (outcome.success === true ? 'completed' : 'failed');
   return {
@@ -124,7 +92,8 @@ function toFacts(story: Story): SideFacts {
   };
 }
 
-function callPairs(a: readonly ToolStep[], b: readonly ToolStep[]): CallPair[] {
+/** Tool calls in order, paired by tool. */
+function callPairs(a: readonly ToolStep[], b: readonly ToolStep[]) {
   return align(a, b, ({ name }) => name).map(({ a: one, b: other }) => ({
     tool: (one ?? other)?.name ?? '',
     verdict: decideVerdict(one, other),
@@ -133,7 +102,10 @@ function callPairs(a: readonly ToolStep[], b: readonly ToolStep[]): CallPair[] {
   }));
 }
 
-function decideVerdict(a: ToolStep | undefined, b: ToolStep | undefined): CallPair['verdict'] {
+function decideVerdict(
+  a: ToolStep | undefined,
+  b: ToolStep | undefined,
+): 'same' | 'arguments' | 'outcome' | 'only_a' | 'only_b' {
   if (a === undefined) return 'only_b';
   if (b === undefined) return 'only_a';
   if (argumentsText(a) !== argumentsText(b)) return 'arguments';

@@ -4,7 +4,6 @@ import type { JsonObject } from '../../json/index.ts';
 import { type CommandAction, readCommand, readRealPath, type ToolDefinition } from '../../policy/index.ts';
 import type { AgentTool } from './clients.ts';
 
-/** A call, and the tool that it is of. */
 export interface ActionCall {
   readonly server: string;
   readonly definition: ToolDefinition;

@@ -1,7 +1,6 @@
 /** The coding agents whose hooks are known: what their events say, what they take for an answer, where they are set up. */
 import { isObject, type JsonObject, parseOrKeep, readObject } from '../../json/index.ts';
 
-/** What a tool of an agent does. */
 export type AgentTool =
   /** `folder` is where it runs, from the agent's own. */
   | { readonly kind: 'shell'; readonly command: unknown; readonly folder?: unknown }
@@ -26,7 +25,6 @@ export interface HookClient {
   toolOf(event: JsonObject): AgentTool;
   /** The JSON that denies or asks. */
   answer(answer: HookAnswer, event: string): JsonObject;
-  /** The entry of an event in the settings. */
   entry(command: string, event: string): JsonObject;
 }
 

@@ -120,7 +120,6 @@ const ASK_UNREADABLE = {
   tool: 'unreadable',
 } as const;
 
-/** The policy of a file, in the mode of the hook. */
 function readHookPolicy(path: string, isEnforced: boolean): object {
   const policy = parseStrictJson(readFileSync(path), FILE_LIMITS);
   if (!isObject(policy)) throw usageError(`The policy file '${path}' is not a JSON object`);

@@ -63,7 +63,6 @@ export function findProject(folder: string): Project | undefined {
   };
 }
 
-/** What to change, and what to run then. */
 export interface SetupPlan {
   readonly changes: readonly FileEdit[];
   /** What could not be changed, and what to write instead. */
@@ -197,7 +196,6 @@ function withFlags(server: unknown, folder: string): unknown {
   return { ...readObject(server), args: ['--import', register, ...words] };
 }
 
-/** A path as it is shown. */
 export function toShownPath(folder: string, path: string): string {
   const within = relative(folder, path);
   return within.startsWith('..') || isAbsolute(within) ? path : within;

@@ -29,7 +29,6 @@ export interface Launch {
   readonly command: string;
   /** The file that it runs, in the folder; null where that is not seen. */
   readonly entry: string | null;
-  /** Whether that file is there. */
   readonly isThere: boolean;
 }
 

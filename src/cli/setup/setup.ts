@@ -71,14 +71,14 @@ const KEPT = `What the files were is beside them in *${BACKUP}, keys included: d
 type Values = ReturnType<typeof readFlags<typeof OPTIONS>>['values'];
 
 /** What was done, in the words of the JSON output. */
-interface Report {
-  found: readonly string[];
-  changes: { file: string; diff: readonly string[] }[];
-  restored: string[];
-  install: string | null;
-  span: FirstSpan['span'];
-  problems: string[];
-  notes: string[];
+class Report {
+  found: readonly string[] = [];
+  readonly changes: { file: string; diff: readonly string[] }[] = [];
+  readonly restored: string[] = [];
+  install: string | null = null;
+  span: FirstSpan['span'] = null;
+  readonly problems: string[] = [];
+  readonly notes: string[] = [];
 }
 
 export const setupCommand: Command = {
@@ -87,15 +87,7 @@ export const setupCommand: Command = {
     const { values, positionals } = readFlags(args, OPTIONS, true);
     const folder = findFolder(values.folder ?? process.cwd());
     const places = { folder, home: io.env.HOME ?? homedir() };
-    const report: Report = {
-      found: [],
-      changes: [],
-      restored: [],
-      install: null,
-      span: null,
-      problems: [],
-      notes: [],
-    };
+    const report = new Report();
     const say = (line: string) => {
       if (values.json !== true) io.stdout.writeLine(line);
     };

@@ -43,7 +43,6 @@ export class Output {
     return 'isTTY' in this.#stream && this.#stream.isTTY === true;
   }
 
-  /** Columns of the terminal. */
   get columns(): number | undefined {
     const columns = 'columns' in this.#stream ? Number(this.#stream.columns) : 0;
     return columns > 0 ? columns : undefined;

@@ -1,6 +1,5 @@
 import { printableLine } from '../../base/index.ts';
 
-/** A column of a printed table. */
 export interface TableColumn<R> {
   readonly title: string;
   readonly align?: 'left' | 'right' | undefined;

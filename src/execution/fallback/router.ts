@@ -103,7 +103,6 @@ function checkRoute(where: string, route: FallbackRoute): void {
   }
 }
 
-/** The result of a route. */
 interface RouteResult {
   readonly response: unknown;
   readonly reviewId: string | undefined;

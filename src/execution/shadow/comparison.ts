@@ -43,7 +43,6 @@ export interface TextScores {
 
 export type ScoreTexts = (primary: string, candidate: string) => TextScores;
 
-/** The scores of a primary's and a candidate's answer. */
 export const compareTexts: ScoreTexts = (primary, candidate) => {
   const agreement = computeAgreement(primary, candidate);
   const numericVariance = numericVarianceScore(primary, candidate);

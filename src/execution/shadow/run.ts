@@ -13,7 +13,6 @@ import { type GovernanceFields, setGovernance, toAttributes } from '../../proces
 import { faultName, quietly } from './quietly.ts';
 import type { ShadowOutcome } from './types.ts';
 
-/** Input of a run. */
 export interface RunSetup {
   readonly name: string;
   readonly spanName: string;
@@ -22,7 +21,6 @@ export interface RunSetup {
   readonly tracer: Tracer;
   /** The caller's context, with its governance fields and baggage. */
   readonly caller: Context;
-  /** The primary's span. */
   readonly primary: SpanContext;
   readonly govern: GovernanceFields | undefined;
   readonly timeoutMs: number;
@@ -68,7 +66,6 @@ export class ShadowRun {
     setImmediate(() => this.#begin());
   }
 
-  /** Whether the candidate is running. */
   get isCandidateUnderWay(): boolean {
     return this.#settled !== undefined && this.#candidate === undefined;
   }

@@ -136,7 +136,6 @@ function toOutcome(output: GoldenOutput): Json {
   return { success: output.success, execution_metadata: facts };
 }
 
-/** Roles and requested tools of a conversation. */
 function listRoles(output: GoldenOutput): unknown[] {
   return readList(output.conversation_history).map(({ role, tool_calls }) => ({
     role,
@@ -149,7 +148,6 @@ function compareUsage(expected: GoldenOutput, actual: GoldenOutput, tolerance: T
   return compareFields(toMetadata(expected), toMetadata(actual), fields, 'execution_metadata', tolerance);
 }
 
-/** Findings for what exceeds the bounds of a golden. */
 export function checkBounds(golden: Golden, output: GoldenOutput): Finding[] {
   const { max_seconds, max_total_tokens, max_token_ratio, max_cost_usd } = golden.comparison.bounds;
   const seconds = toMetadata(output).total_execution_time;

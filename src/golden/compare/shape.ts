@@ -23,7 +23,6 @@ const TELLING_FIELDS: ReadonlySet<string> = new Set(['object', 'type', 'role']);
 /** Tool arguments, which the tool shapes and not the provider: `tool_use.input`, `functionCall.args`. */
 const ARGUMENT_FIELDS: ReadonlySet<string> = new Set(['input', 'args']);
 
-/** The combined shape of all values. */
 export function inferShape(...values: readonly unknown[]): Shape {
   const shape = newShape();
   for (const value of values) add(shape, value, 0);
@@ -71,7 +70,6 @@ function typeName(item: unknown): string {
   return typeof type === 'string' ? type : '';
 }
 
-/** The JSON type of a parsed value. */
 function readType(value: unknown): JsonType {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return 'array';

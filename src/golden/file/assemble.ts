@@ -140,7 +140,6 @@ function byOrder(
   return (left.order?.[0] ?? 0) - (right.order?.[0] ?? 0);
 }
 
-/** The models that answered, each once. */
 export function listModels(exchanges: readonly TakenExchange[]): string[] {
   const models = exchanges.map(({ request, response }) => readAnswer(request.path, response)?.model);
   return [...new Set(models.filter((model): model is string => Boolean(model)))];
@@ -168,7 +167,6 @@ export function toolHashes(cassette: McpCassette | null): Record<string, string>
   );
 }
 
-/** What a program's exchanges came to. */
 export function programOutput(
   stories: readonly ExchangeStory[],
   played: readonly ProviderExchange[],

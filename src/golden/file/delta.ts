@@ -107,7 +107,6 @@ function hasPlainNames(value: object): boolean {
   return Object.keys(value).every((name) => NAME.test(name));
 }
 
-/** Length of a value as JSON. */
 export function measureSize(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
 }

@@ -13,7 +13,6 @@ export const FORMAT_VERSION = 1;
 
 export type GoldenSource = 'recorded' | 'scripted';
 
-/** What a golden demonstrates. */
 export const GOLDEN_CATEGORIES = [
   'happy_path',
   'error_recovery',
@@ -133,13 +132,10 @@ export interface WireResponse {
   readonly status: number;
   /** Allowed headers only: the content type and those that control retries. */
   readonly headers: Readonly<Record<string, string>>;
-  /** A JSON body. */
   readonly body?: unknown;
-  /** A body that is not JSON. */
   readonly text?: string;
   /** A body that is not text. */
   readonly base64?: string;
-  /** Events of a stream. */
   readonly events?: readonly StreamEvent[];
   /** Line ending of the stream. @defaultValue `\n` */
   readonly line_end?: string;

@@ -15,7 +15,6 @@ const JOURNAL = /^\{"golden_journal":1,"pid":(\d{1,10}),/;
 
 /** Writes a recording under way. */
 export class Journal {
-  /** Where it is. */
   readonly path: string;
   readonly #head: ProgramHead;
   readonly #file: number;

@@ -15,9 +15,7 @@ export interface ExchangeStory {
   readonly request: readonly Message[];
   /** Visible text of the answer. */
   readonly text: string;
-  /** Reasoning the model showed. */
   readonly reasoning: string;
-  /** Tool calls the model requests. */
   readonly calls: readonly RequestedToolCall[];
   /** The provider's own value. */
   readonly finishReason: string | undefined;

@@ -26,7 +26,6 @@ export function keptResponseHeaders(headers: Headers): Record<string, string> {
   return kept(headers, RESPONSE_HEADERS);
 }
 
-/** URL path with the allowed query parameters. */
 export function keptPath(url: URL): string {
   const query = [...url.searchParams].filter(([name]) => QUERY.has(name));
   return query.length === 0 ? url.pathname : `${url.pathname}?${new URLSearchParams(query).toString()}`;

@@ -2,7 +2,6 @@ import { parseOrKeep } from '../../json/index.ts';
 import type { NetworkFault, StreamEvent, WireRequest, WireResponse } from './format.ts';
 import { keptPath, keptRequestHeaders, keptResponseHeaders } from './scrubber.ts';
 
-/** What a request was made with. */
 export interface RequestHead {
   readonly method: string;
   readonly url: string;

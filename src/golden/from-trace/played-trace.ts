@@ -3,7 +3,6 @@ import { apiOfPath, PROVIDERS, type WrittenAnswer } from '../../wire/index.ts';
 import { type Loopback, openLoopback } from '../replay/index.ts';
 import { type StoredCall, type StoredRun, type StoredTurn, takeCall } from './stored-run.ts';
 
-/** Base URL for a provider's SDK, by the key of the provider. */
 export function toBaseUrl(key: string, { url }: Loopback): string {
   return `${url}${PROVIDERS.find((provider) => provider.key === key)?.basePath ?? ''}`;
 }
@@ -64,7 +63,6 @@ interface StoredServers extends AsyncDisposable {
 
 type RpcMessage = Readonly<Record<string, unknown>>;
 
-/** Instructions of servers, by server. */
 type ServerNotes = ReadonlyMap<string, string>;
 
 /** Plays the servers of a run: their tools, and each recorded call once. */

@@ -189,7 +189,6 @@ function textAt({ attributes }: SpanRow, name: string): string | undefined {
 
 /** Between server and tool in names for models. */
 const SEPARATOR = '__';
-/** The orchestrator's own tool. */
 const OWN_TOOL = 'read_tool_result';
 
 /**

@@ -18,7 +18,6 @@ export interface StoredRun {
   readonly hasBacktracking: boolean;
   /** Whether every model call went to this machine: probably a script or a local model. */
   readonly isLocalModel: boolean;
-  /** Every model call, in order. */
   readonly turns: readonly StoredTurn[];
   /** Every tool call that reached a server, in order. */
   readonly calls: readonly StoredCall[];

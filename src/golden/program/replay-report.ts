@@ -56,7 +56,6 @@ interface Replayed {
   readonly failure: GoldenMismatchError | undefined;
   readonly order: readonly Finding[];
   readonly unused: GoldenMismatchError | undefined;
-  /** The exchanges that were answered. */
   readonly exchanges: readonly ProviderExchange[];
 }
 
@@ -82,7 +81,6 @@ export function toReport({ golden, asked, failure, order, unused, exchanges }: R
   };
 }
 
-/** Writes the report of this process into a folder. */
 export function writeReport(folder: string, report: ProgramReport): void {
   writeFileSync(join(folder, `${process.pid}.json`), JSON.stringify(report));
 }

@@ -40,7 +40,6 @@ export class ServerTap {
   readonly #names: ServerNames;
   readonly #reached: Reached;
   readonly #open = new Map<string | number, Open>();
-  /** Calls by their progress tokens. */
   readonly #progress = new Map<unknown, CallRecording>();
   #recording: Recording | undefined;
 
@@ -50,7 +49,6 @@ export class ServerTap {
     this.#reached = reached;
   }
 
-  /** A message of the program. */
   client({ id, method, params }: PassedMessage): void {
     if (method === 'notifications/cancelled') this.#cancelled(params);
     if (id === undefined || method === undefined) return;
@@ -66,7 +64,6 @@ export class ServerTap {
     }
   }
 
-  /** A message of the server. */
   server(message: PassedMessage): void {
     const { id, method, result, error } = message;
     if (method !== undefined) {

@@ -155,7 +155,6 @@ function tapResponse(
   });
 }
 
-/** A body without its encoding. */
 export function decoded(body: Buffer, encoding: string | undefined): Buffer {
   const limit = { maxOutputLength: MAX_BYTES };
   try {

@@ -32,7 +32,6 @@ interface OpenCall {
   readonly after: JsonObject[];
 }
 
-/** Recording of one call. */
 export interface CallRecording {
   ended(end: CallEnd): void;
   /** The server sent something about the call, while it is open or after it. */
@@ -49,9 +48,7 @@ export interface CassetteNotes {
   called(call: McpCall): void;
 }
 
-/** Recording of one connection to a server. */
 interface ConnectionRecording {
-  /** A page of the server's tool list. */
   listed(tools: readonly unknown[], isFirstPage: boolean): void;
   /** The server connected but did not list its tools, which counts as a failed connection. */
   failed(error: string): void;
@@ -69,7 +66,6 @@ export class CassetteRecorder {
     this.#notes = notes;
   }
 
-  /** A server connected. */
   opened(server: string, head: Omit<Ready, 'outcome' | 'tool_lists'>): ConnectionRecording {
     const lists: unknown[][] = [];
     const connections = this.#of(server);
@@ -96,7 +92,6 @@ export class CassetteRecorder {
     this.#notes?.connected(server, at, connection);
   }
 
-  /** A call started. */
   called(server: string, tool: string, args: JsonObject): CallRecording {
     const call: OpenCall = {
       server,
@@ -188,7 +183,6 @@ export class CassetteRecorder {
   }
 }
 
-/** A call that has ended. */
 function toMcpCall(call: OpenCall): McpCall | undefined {
   if (call.end === undefined) return undefined;
   const { server, tool, arguments: args, toolsChanged, died, before, after } = call;

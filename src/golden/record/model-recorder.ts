@@ -65,7 +65,6 @@ export interface RecordingNotes {
   next(): number;
   /** Whether so many more bytes of an answer may be held. */
   mayHold(bytes: number): boolean;
-  /** An exchange has ended. */
   ended(exchange: TakenExchange, facts: ExchangeFacts): void;
 }
 
@@ -137,7 +136,6 @@ export class ModelRecorder {
     for (const end of this.#reading) end();
   }
 
-  /** A request is being sent. */
   begin(head: RequestHead, text: string | Promise<string>): OpenExchange {
     const url = new URL(head.url);
     this.#scrubber.addHeaders(head.headers);

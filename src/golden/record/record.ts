@@ -44,7 +44,6 @@ export interface RecordGoldenOptions {
   readonly recordedAt?: Date | null | undefined;
 }
 
-/** The recorders of one run. */
 export class RunRecorder {
   readonly scrubber: Scrubber = new Scrubber();
   readonly model: ModelRecorder = new ModelRecorder(this.scrubber);

@@ -47,7 +47,6 @@ export class CassettePlayer {
     }
   }
 
-  /** The server names. */
   get servers(): string[] {
     return [...this.#connections.keys()];
   }
@@ -95,7 +94,6 @@ export class CassettePlayer {
     return this.#calls.some((call) => call.server === server && call.tool === tool);
   }
 
-  /** How many calls were played. */
   get played(): number {
     return this.#calls.used().length;
   }

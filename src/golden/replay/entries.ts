@@ -107,12 +107,10 @@ export class Entries<T> {
     return this.#entries.some(({ value }) => isFound(value));
   }
 
-  /** The used entries. */
   used(): T[] {
     return this.#entries.filter((entry) => entry.used).map(({ value }) => value);
   }
 
-  /** Places of the unused entries. */
   unused(): string[] {
     return this.#entries.filter((entry) => !entry.used).map((entry) => entry.place);
   }

@@ -45,7 +45,6 @@ interface Own {
 const PART = createContextKey('mcp-observatory.mastra');
 const followed = new WeakSet<object>();
 
-/** The part that a context is in. */
 export function findPart(active: Context): MastraPart | undefined {
   return active.getValue(PART) as MastraPart | undefined;
 }

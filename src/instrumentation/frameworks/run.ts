@@ -128,7 +128,6 @@ export class FrameworkRun {
   }
 }
 
-/** What a framework says of a model's answer. */
 export type FrameworkAnswer = Partial<Omit<ModelResponse, 'messages' | 'toolCallCount'>> & {
   /** Of the first choice. */
   readonly message?: Message | undefined;

@@ -25,7 +25,6 @@ export class Connection {
   readonly facts: TransportFacts;
   readonly propagation: McpPropagation;
   readonly identity = new Identity();
-  /** Requests this side sent, by JSON-RPC id. */
   readonly sent = new UnderWay();
   /** Requests the other side sent, by JSON-RPC id. */
   readonly received = new UnderWay();

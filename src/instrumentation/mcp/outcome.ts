@@ -18,7 +18,6 @@ export interface RequestOutcome {
   /** The error's own words: content. */
   readonly message?: string | undefined;
   readonly result?: unknown;
-  /** What was thrown. */
   readonly error?: unknown;
 }
 
@@ -62,7 +61,6 @@ export function outcomeOfResult(method: string, result: unknown): RequestOutcome
   return { result };
 }
 
-/** The outcome of a response on the wire. */
 export function outcomeOfResponse(method: string, response: McpMessage): RequestOutcome {
   if (response.error === undefined || response.error === null)
     return outcomeOfResult(method, response.result);

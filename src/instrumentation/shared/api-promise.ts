@@ -94,7 +94,6 @@ function watchOutcome(
   );
 }
 
-/** Passes the outcome on and observes it. */
 function observed(outcome: unknown, look: (value: unknown) => void, observer: ResponseObserver): unknown {
   if (!(outcome instanceof Promise)) return outcome;
   return outcome.then(

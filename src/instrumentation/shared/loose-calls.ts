@@ -17,7 +17,6 @@ import { canonicalHash, isObject } from '../../json/index.ts';
 import { RecentMap } from '../../processor/index.ts';
 import { guard } from './guard.ts';
 
-/** Names of answers and calls kept in mind. */
 const MAX_KEPT = 8192;
 /** Calls of one answer, and answers with an equal call, that are kept in mind. */
 const MAX_CALLS = 64;

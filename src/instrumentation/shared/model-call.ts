@@ -151,7 +151,6 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
       span.setAttributes(requestContent(as.messages(request), as.tools(request)));
   }
 
-  /** Of the call's span. */
   get span(): Span | undefined {
     return this.#span;
   }

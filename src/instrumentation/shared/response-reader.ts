@@ -19,7 +19,6 @@ export interface ModelResponse {
   readonly messages: () => readonly OutputMessage[];
   /** Calls the application is asked to make, over all choices. */
   readonly toolCallCount: number;
-  /** Attributes of this provider only. */
   readonly attributes?: Attributes | undefined;
   /** Set when the response itself reports a failure, under a successful HTTP status. */
   readonly errorType?: string | undefined;

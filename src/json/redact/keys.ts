@@ -27,7 +27,6 @@ export const findPrivateKey: Finder = (text, at) => {
 const HASH =
   /\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|(?:1|5|6|7|y|apr1|md5|sha1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,64}\$[./A-Za-z0-9]{16,128}|argon2(?:id|i|d)\$v=\d{1,3}\$[\w=,]{5,60}\$[A-Za-z0-9+/]{8,100}\$[A-Za-z0-9+/]{16,128})/y;
 
-/** The hash of a password. */
 export const findPasswordHash: Finder = (text, at) => {
   HASH.lastIndex = at;
   return HASH.test(text) ? { start: at, end: HASH.lastIndex, kind: 'hash' } : undefined;

@@ -23,7 +23,6 @@ const OPERATOR = new RegExp(
   'y',
 );
 
-/** A name as it was read. */
 interface Name {
   readonly start: number;
   readonly end: number;

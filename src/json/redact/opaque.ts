@@ -71,7 +71,6 @@ function isMixedRun(text: string): boolean {
   return turns >= length / 5 && /^[\w+/=-]+$/.test(text);
 }
 
-/** Characters of a value that are looked at. */
 const MAX_LOOKED_AT = 64;
 
 const LETTER = 1;

@@ -72,7 +72,6 @@ export function isSecretMember(kind: NameKind, value: string, isKey: boolean): b
   return value.length >= 8 && !/\s/.test(value) && ((isKey && kind === 'weak') || isOpaque(value, 8));
 }
 
-/** Whether it is the name of another secret, not a value. */
 export function isSecretName(value: string): boolean {
   return value.length <= 64 && !/\d/.test(value) && nameKind(value) !== undefined;
 }

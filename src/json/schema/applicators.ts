@@ -9,7 +9,6 @@ import type { SchemaNode, SchemaRun, Validate } from './run.ts';
 export interface ApplicatorContext {
   /** True for 2020-12, where `prefixItems` has the place of an array in `items`. */
   readonly isLatest: boolean;
-  /** Compiles a subschema. */
   node(schema: unknown): SchemaNode;
   /** Compiles a subschema that counts against the value if it holds. */
   opposite(schema: unknown): SchemaNode;

@@ -16,7 +16,6 @@ export interface AssertionContext {
   readonly isStrict: boolean;
   /** The schema's `nullable`, of OpenAPI: null fits every type beside it. */
   readonly isNullable: boolean;
-  /** The schema with the keyword. */
   readonly schema: JsonObject;
   /** Notes a pattern that cannot be checked; undefined where one refuses the schema. */
   readonly unchecked?: ((pattern: string) => void) | undefined;
@@ -93,7 +92,6 @@ function uniqueItems(given: unknown, keyword: string): Validate | undefined {
   };
 }
 
-/** A bound on a number. */
 function bound(isIn: (value: Comparable, limit: Comparable) => boolean, sign: string): Assertion {
   return (given, keyword) => {
     const limit = comparable(given);

@@ -36,7 +36,6 @@ export interface CompiledSchema {
   test(value: unknown, budget: StepBudget): boolean;
 }
 
-/** Bounds on one schema. */
 const MAX_SCHEMA_BYTES = 262_144;
 const MAX_SCHEMA_DEPTH = 64;
 /** Size of the cache of compiled schemas; the oldest is evicted first. */

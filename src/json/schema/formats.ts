@@ -120,7 +120,6 @@ function isRegex(text: string): boolean {
 
 const always: FormatCheck = () => true;
 
-/** Formats of texts. */
 export const TEXT_FORMATS: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ['date', isDate],
   ['time', (text) => isTime(text, true)],
@@ -152,7 +151,6 @@ export const TEXT_FORMATS: ReadonlyMap<string, FormatCheck> = new Map<string, Fo
 const isInt = (value: number, max: number): boolean =>
   Number.isInteger(value) && value <= max && value >= -max - 1;
 
-/** Formats of numbers. */
 export const NUMBER_FORMATS: ReadonlyMap<string, (value: number) => boolean> = new Map([
   ['int32', (value: number) => isInt(value, 2 ** 31 - 1)],
   ['int64', Number.isInteger],

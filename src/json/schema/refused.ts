@@ -6,7 +6,6 @@ export class SchemaRefusedError extends Error {
   }
 }
 
-/** A keyword with a value that it does not take. */
 export class MisusedKeywordError extends SchemaRefusedError {
   constructor(message: string) {
     super(message);

@@ -28,7 +28,6 @@ export interface Resource {
   readonly dynamicAnchors: Map<string, JsonObject>;
 }
 
-/** Where a reference leads. */
 export interface ReferenceTarget {
   readonly schema: unknown;
   readonly resource: Resource;

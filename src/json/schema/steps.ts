@@ -45,7 +45,6 @@ export class StepBudget {
     }
   }
 
-  /** Spends the steps if they are left. */
   canSpend(steps: number): boolean {
     if (steps > this.#left) return false;
     this.#left -= steps;

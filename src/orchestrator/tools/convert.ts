@@ -13,7 +13,6 @@ import { ANTHROPIC_KEYS, GEMINI_KEYS, type KeyRule, renameProperties } from './p
 import { collectReferences, neededDefinitions, type ReferencedSchema } from './references.ts';
 import { type ObjectRoot, toObjectRoot, wrap } from './root.ts';
 
-/** Providers a tool can be adapted to. */
 export type ToolProvider = 'openai' | 'anthropic' | 'gemini';
 
 export interface ConvertedSchema {

@@ -5,7 +5,6 @@ export type Schema = { [keyword: string]: unknown };
 /** In JSON Schema `true` accepts everything and `false` nothing. */
 export type AnySchema = Schema | boolean;
 
-/** Keywords whose value is one schema. */
 export const SCHEMA_KEYWORDS: ReadonlySet<string> = new Set([
   'additionalProperties',
   'unevaluatedProperties',
@@ -19,7 +18,6 @@ export const SCHEMA_KEYWORDS: ReadonlySet<string> = new Set([
   'then',
   'else',
 ]);
-/** Keywords whose value is a list of schemas. */
 export const SCHEMA_LIST_KEYWORDS: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
 /** Keywords whose value is an object of schemas by name. */
 export const SCHEMA_MAP_KEYWORDS: ReadonlySet<string> = new Set([

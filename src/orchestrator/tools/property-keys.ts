@@ -4,7 +4,6 @@ import { type AnySchema, mapSubschemas, type Schema, setKey, subschemas } from '
 import type { ReferencedSchema } from './references.ts';
 
 export interface KeyRule {
-  /** Names the provider takes. */
   readonly allowed: RegExp;
   /** Turns a name it does not take into one it does, not yet unique. */
   readonly sanitize: (name: string) => string;

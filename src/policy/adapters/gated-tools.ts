@@ -54,7 +54,6 @@ export interface SeenTool {
   readonly outputSchema: unknown;
 }
 
-/** One call as the framework makes it. */
 export interface FrameworkCall {
   readonly args: unknown;
   /** What the framework passes beside the arguments. */

@@ -145,7 +145,6 @@ export class AuditLog {
 
 /** What a run tells its log. */
 interface RunListing {
-  /** Counts a record. */
   count(): void;
   /** Lists the run as ended. */
   close(): void;

@@ -5,7 +5,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { isObject, type JsonObject, redactLargeValue, redactValue, sha256Hex } from '../../json/index.ts';
 
-/** Content of one record. */
 export interface RecordContent {
   /** What users, planners and servers said. */
   readonly data: JsonObject;
@@ -36,11 +35,9 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const ALGORITHM = 'aes-256-gcm';
 
-/** Keeps the content of one run's records. */
 export class ContentKeeper {
   readonly #runId: string;
   readonly #key: Buffer | undefined;
-  /** The grounds that are kept, by name. */
   readonly #grounds = new Map<string, KeptGround>();
 
   constructor(runId: string, key: string | undefined) {

@@ -75,7 +75,6 @@ function create(path: string, sync: boolean): number {
   return fd;
 }
 
-/** A file of chained records. */
 export class ChainedFile {
   readonly #seal: Seal;
   #fd: number | undefined;
@@ -138,7 +137,6 @@ export class ChainedFile {
   }
 }
 
-/** What a writer's head says. */
 export interface HeadState {
   /** Records in all files of the writer: its chain and its runs. */
   readonly records: number;

@@ -13,7 +13,6 @@ export type CommandAction =
   /** Does something that the text does not say. */
   | { readonly kind: 'unreadable'; readonly why: string };
 
-/** A word of a command. */
 export interface CommandWord {
   /** As it is written. */
   readonly text: string;

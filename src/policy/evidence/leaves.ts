@@ -35,9 +35,7 @@ const ECHO_KEYS: ReadonlySet<string> = new Set([
 
 /** What the caller itself said, which is no evidence when it comes back. */
 export interface Echo {
-  /** Arguments of the call. */
   readonly args?: unknown;
-  /** The user's request. */
   readonly request?: string | undefined;
 }
 

@@ -16,7 +16,6 @@ import { type LocatedQuote, QuoteFinder } from './locate.ts';
 export const SECTIONS = { bullets: 5, risks: 3, recommendations: 3 } as const;
 export type Section = keyof typeof SECTIONS;
 
-/** Words a claim may have. */
 export const MAX_CLAIM_WORDS = 12;
 /** Items that may lean on one and the same quote. */
 const MAX_REUSE = 2;

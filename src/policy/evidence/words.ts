@@ -6,7 +6,6 @@ export function splitWords(text: string): readonly string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}\p{M}]+(?:['’][\p{L}\p{N}\p{M}]+)*/gu) ?? [];
 }
 
-/** Scripts that are written without spaces between words. */
 const UNSPACED = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}`;
 /** A letter of a script that is written without spaces between words. */
 export const UNSPACED_LETTER = new RegExp(`[${UNSPACED}]`, 'u');

@@ -165,7 +165,6 @@ const LIMITS: Readonly<Record<string, boolean>> = {
   ...{ maximum: true, exclusiveMaximum: true, maxLength: true, maxItems: true, maxProperties: true },
   ...{ minimum: false, exclusiveMinimum: false, minLength: false, minItems: false, minProperties: false },
 };
-/** Lists of what is taken. */
 const LISTS = new Set(['enum', 'emailDomainIn', 'urlHostIn', 'pathWithin', 'localPathWithin', 'type']);
 
 function compareSchemas(was: unknown, now: unknown): Change {

@@ -7,20 +7,17 @@ import { PolicyGate } from '../gate.ts';
 import type { PolicyDocument } from '../policy-file.ts';
 import type { ToolsByServer } from '../tool-definition.ts';
 
-/** A call that was recorded. */
 export interface RecordedCall {
   readonly server: string;
   readonly tool: string;
   readonly args: JsonObject;
   /** The run it belongs to: results are sources within one. @defaultValue '' */
   readonly run?: string | undefined;
-  /** The request of the user. */
   readonly request?: string | undefined;
   /** What was handed on. Absent if there was none, or it is not known. */
   readonly result?: unknown;
   /** False if the policy of then stopped it. @defaultValue true */
   readonly wasMade?: boolean | undefined;
-  /** The definition of the tool then. */
   readonly definition?: ToolDefinition | undefined;
 }
 

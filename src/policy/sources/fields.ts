@@ -17,7 +17,6 @@ export interface ResultField {
   readonly path: FieldPath;
 }
 
-/** A field and all below it. */
 export interface FieldPattern {
   readonly server: string;
   /** `*` is any tool of the server. */
@@ -51,7 +50,6 @@ export function readPath(path: string): readonly (string | undefined)[] {
   return [...path.matchAll(/\[\]|[^.[\]]+/g)].map(([part]) => (part === '[]' ? undefined : part));
 }
 
-/** Whether a value is in a field, or below it. */
 export function standsWithin({ server, tool, path }: ResultField, pattern: FieldPattern): boolean {
   if (server !== pattern.server || (pattern.tool !== '*' && pattern.tool !== tool)) return false;
   if (beginsWith(path, pattern.path)) return true;

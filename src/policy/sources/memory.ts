@@ -5,7 +5,6 @@ import { readLeaves } from '../evidence/index.ts';
 import { isFieldName, type ResultField } from './fields.ts';
 import { SourceText, type Wanted } from './source-text.ts';
 
-/** Where a value was found. */
 export type Origin =
   | { readonly kind: 'prompt' | 'operator' | 'approved' }
   | ({ readonly kind: 'result' } & ResultField);

@@ -12,7 +12,6 @@ import {
 import type { Origin } from './memory.ts';
 import { comesFromOutside, type TracedValue } from './trace.ts';
 
-/** Where an argument may come from. */
 export interface SourceDocument {
   /** The argument, or a part of it: `recipients`, `attachments[].file_id`. */
   readonly arg: string;
@@ -22,7 +21,6 @@ export interface SourceDocument {
   readonly else?: 'ask' | 'deny' | undefined;
 }
 
-/** A condition on one argument. */
 export interface SourceRule {
   readonly arg: string;
   readonly path: FieldPattern['path'];

@@ -27,7 +27,6 @@ export interface ArgumentSource {
 export interface TracedValue {
   readonly path: FieldPath;
   readonly value: string | number;
-  /** Where it was found as a whole. */
   readonly whole: readonly Origin[];
   /** Of a list of names or values in one text, where each was found. */
   readonly pieces: readonly (readonly Origin[])[];

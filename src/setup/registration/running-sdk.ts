@@ -149,7 +149,6 @@ function withResource(span: ReadableSpan, resource: unknown): ReadableSpan {
   }) as ReadableSpan;
 }
 
-/** The registries of the API. */
 type Api = Pick<typeof imported, 'trace' | 'context' | 'propagation' | 'metrics'>;
 
 /**

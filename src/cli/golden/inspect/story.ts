@@ -68,7 +68,6 @@ export interface ModelStep {
   readonly failure: string | undefined;
 }
 
-/** One tool call. */
 export interface ToolStep {
   readonly kind: 'tool';
   readonly name: string;
@@ -80,13 +79,11 @@ export interface ToolStep {
   /** 0 for the first attempt. */
   readonly retry: number;
   readonly cached: boolean;
-  /** The recovery action. */
   readonly recovery: string | undefined;
 }
 
 export type Step = TextStep | ModelStep | ToolStep;
 
-/** A failure of the run. */
 export interface FailurePoint {
   /** Number of the step, from 1; undefined if it belongs to no step. */
   readonly step?: number | undefined;

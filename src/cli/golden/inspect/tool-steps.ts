@@ -7,7 +7,6 @@ import type { ToolStep } from './story.ts';
  * results and refusals from calls that reached a server; without one, from the results in the requests.
  */
 export class ToolSteps {
-  /** The calls of each turn with calls, in order. */
   readonly #turns: (readonly ToolStep[])[];
   readonly #calls: readonly McpCall[];
   readonly #hasChain: boolean;
