@@ -1,8 +1,12 @@
 /** Runs of mcpGhost against a server whose results are made to take long, to recurse or to fill the memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { mcpGhost } from '../src/golden/index.ts';
 import type { Completion, GhostResult, Provider } from '../src/orchestrator/index.ts';
+import { gateClient, gateTools, guardedCall, PolicyGate } from '../src/policy/index.ts';
 import { hostileHttp } from './support/hostile-server.ts';
 import { assertFree } from './support/loop-hold.ts';
 import { seeded } from './support/random-values.ts';
@@ -191,6 +195,66 @@ test('results made to be slow to compare, to search or to show do not hold the e
     const { executionMetadata, toolChain } = await freeRun(what, results(), course);
     assert.match(executionMetadata.stopReason, /^(completed|loop)$/, what);
     assert.ok(toolChain.length > 0 && toolChain.every(({ success }) => success), what);
+  }
+});
+
+const SOURCED = {
+  version: 1,
+  rules: [
+    {
+      ...{ id: 'set', effect: 'allow', server: 's', tool: 'set_c' },
+      sources: [{ arg: 'to', from: ['prompt'], else: 'deny' }],
+    },
+  ],
+};
+
+test('prompts of 262,144 characters whose words are sources hold the event loop at no door', async () => {
+  await using server = await hostileHttp(text('done'), 'application/json', TOOLS);
+  const args = { to: 'zoe@example.org' };
+  for (const word of ['word%20word%21 and 120 EUR by June 13. ', '请在六月十三日之前付款']) {
+    const prompt = `Pay zoe@example.org. ${word.repeat(262_100 / word.length)}`;
+    const inputSchema = { type: 'object', properties: { to: { type: 'string' } } };
+    using gate = new PolicyGate({
+      policy: SOURCED,
+      tools: { s: { tools: [{ name: 'set_c', inputSchema }] } },
+    });
+    let runs = 0;
+    const fresh = () => ({ runId: `r${++runs}`, userRequest: `${prompt} ${runs}` });
+    await assertFree(`${word}: guardedCall`, async () => {
+      const call = { ...fresh(), server: 's', tool: 'set_c', args };
+      await guardedCall(call, async () => ({ content: [] }), { gate });
+    });
+    await assertFree(`${word}: remember`, async () => {
+      const { runId } = fresh();
+      gate.remember(runId, { prompt, operator: prompt });
+      const call = { runId, server: 's', tool: 'set_c', args };
+      await guardedCall(call, async () => ({ content: [] }), { gate });
+    });
+    await assertFree(`${word}: gateTools`, async () => {
+      const own = { set_c: { inputSchema, execute: async (_: object) => 'done' } };
+      await gateTools(own, gate, { server: 's', context: fresh }).set_c.execute(args);
+    });
+    await assertFree(`${word}: gateClient`, async () => {
+      const client = new Client({ name: 'test', version: '1' });
+      const guarded = gateClient(client, new PolicyGate({ policy: SOURCED }), {
+        server: 's',
+        context: fresh,
+      });
+      await guarded.connect(new StreamableHTTPClientTransport(new URL(server.url)) as Transport);
+      await guarded.callTool({ name: 'set_c', arguments: args });
+      await guarded.close();
+    });
+    await assertFree(`${word}: mcpGhost`, async () => {
+      const { toolChain } = await mcpGhost({
+        serverConfig: { mcpServers: { s: { url: server.url } } },
+        systemPrompt: `${prompt}.`,
+        userPrompt: prompt,
+        provider: model({ turns: 3, callsPerTurn: 3, args: () => args }),
+        gate: new PolicyGate({ policy: SOURCED }),
+        audit: false,
+      });
+      assert.ok(toolChain.some(({ toolName, success }) => toolName === 's.set_c' && success));
+    });
   }
 });
 

@@ -140,11 +140,25 @@ describe('decisions and figures in a browser', { skip: noChromium() || noPostgre
   test('while it is paused the page counts new runs and does not show them', async () => {
     await visit(`${page.url}#/runs`, async (view) => {
       await shows(view, 'payments-agent');
+      // A request for the list that is begun before the pause, and answered during it.
+      await view.evaluate(`{
+        const send = window.fetch;
+        window.held = [];
+        window.fetch = (...request) =>
+          window.held === undefined || !String(request[0]).startsWith('/api/runs?')
+            ? send(...request)
+            : new Promise((sent) => window.held.push(() => sent(send(...request))));
+      }`);
+      await exportSpans(exporter, runOf(92, 5, [{ name: 'came before', at: 0, ms: 5 }]));
+      await waitUntil(async () => Number(await view.evaluate('window.held.length')) > 0, PATIENCE_MS);
       await click(view, 'Live');
       await shows(view, 'Paused');
       await exportSpans(exporter, runOf(90, -0.2, [{ name: 'came meanwhile', at: 0, ms: 5 }]));
       await shows(view, '1 new');
+      await view.evaluate('window.held.splice(0).map((send) => send())');
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
       assert.equal((await text(view)).includes('came meanwhile'), false);
+      await view.evaluate('window.held = undefined');
       await click(view, 'Paused');
       await shows(view, 'came meanwhile');
     });

@@ -220,6 +220,17 @@ test('the operator and further prompts can be told; a call without a run knows i
   assert.equal(run.gate.evaluate(call).sources?.[0]?.source, 'unknown');
 });
 
+test('a prompt too long to be read at once is unknown until it is read in slices, also where two ask for it', async () => {
+  const run = new Run(`Pay anna@example.com. ${'And nobody else. '.repeat(1_000)}`);
+  run.gate.remember('r', { operator: 'Fees are 3 euros. '.repeat(1_000) });
+  const args = { recipient: 'anna@example.com', amount: 3 };
+  const call = { server: 'bank', tool: 'pay', args, runId: 'r', userRequest: run.prompt };
+  assert.equal(run.gate.evaluate(call).reasonCode, 'source_not_allowed');
+  assert.deepEqual(await Promise.all([run.pay(args), run.pay(args)]), Array(2).fill('allow prompt operator'));
+  assert.equal(run.gate.evaluate(call).decision, 'allow');
+  assert.equal(await run.pay({ recipient: 'eve@example.org' }), 'deny none');
+});
+
 test('sources that contradict the policy or name no field are refused', () => {
   const withSources = (from: unknown[]) => ({
     ...POLICY,

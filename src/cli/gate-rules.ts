@@ -1,6 +1,7 @@
 /** `mcp-observatory gate lint` and `gate explain`: what a policy says, before it decides. */
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
+import { takeInSlices } from '../base/index.ts';
 import { isObject, type JsonObject, PLAN_LIMITS, parseStrictJson } from '../json/index.ts';
 import {
   formatWord,
@@ -11,6 +12,7 @@ import {
   REQUEST_METHODS,
   type RequestMethod,
   readPolicyFile,
+  SourceText,
 } from '../policy/index.ts';
 import { type CommandIo, EXIT_FAILED, EXIT_OK, print, readFlags, usageError } from './command-line/index.ts';
 import {
@@ -77,13 +79,15 @@ export async function runGateExplain(args: readonly string[], io: CommandIo): Pr
   const tools = await listReadTools(values, io.env);
   using gate = tools === undefined ? undefined : openGate(values, io.env, tools);
   const listed = gate?.find(call.server, call.tool);
-  const rules = policy.explain(call.server, call.tool, call.args, { userRequest: values.query }, listed);
+  const request = values.query === undefined ? undefined : new SourceText().add(values.query);
+  if (request !== undefined) await takeInSlices(request.read());
+  const rules = policy.explain(call.server, call.tool, call.args, { request }, listed);
   const decision =
-    gate?.evaluate({
+    (await gate?.evaluateInSlices({
       ...call,
       userRequest: values.query,
       promptTemplateId: values['prompt-template'],
-    }) ?? policy.evaluate(call.server, call.tool, call.args, { userRequest: values.query });
+    })) ?? policy.evaluate(call.server, call.tool, call.args, { request });
   const { reasonCode, message, ruleIds } = decision;
   const decided = { decision: decision.decision, gate: gateOf(reasonCode), reason_code: reasonCode, message };
   if (values.json === true) {

@@ -96,7 +96,7 @@ async function runPlan(args: readonly string[], io: CommandIo): Promise<number> 
 }
 
 /** The gate's decision on one planner output. */
-export function judgePlan(gate: PolicyGate, input: JsonObject, line: string): JsonObject {
+export async function judgePlan(gate: PolicyGate, input: JsonObject, line: string): Promise<JsonObject> {
   if (!Object.hasOwn(input, 'raw')) {
     throw new ObservatoryError('INVALID_INPUT', "The line has no 'raw', the planner's output");
   }
@@ -110,7 +110,7 @@ export function judgePlan(gate: PolicyGate, input: JsonObject, line: string): Js
   const { plan } = parsed;
   if (plan.type === 'final_answer')
     return verdict('final_answer', 'final_answer', 'The plan ends the step without a call');
-  const decision = gate.evaluate({
+  const decision = await gate.evaluateInSlices({
     server: plan.server,
     tool: plan.tool,
     args: plan.args,

@@ -22,7 +22,7 @@ import type { Policy } from './policy.ts';
 import type { PolicySource } from './policy-source.ts';
 import { gateOf } from './reasons/index.ts';
 import type { RequestMethod } from './requests.ts';
-import type { RunMemory } from './sources/index.ts';
+import type { Knowledge } from './sources/index.ts';
 
 /** What a call is judged against. */
 interface Grounds {
@@ -31,7 +31,8 @@ interface Grounds {
   /** Key of the argument digest; without one it is plain SHA-256. */
   readonly digestKey: string | undefined;
   readonly contracts: OutputContracts;
-  readonly memoryOf: (call: GateCall) => RunMemory | undefined;
+  /** Where the arguments of a call may have come from. */
+  readonly knownTo: (call: GateCall) => Knowledge;
 }
 
 export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
@@ -97,9 +98,7 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
     const message = 'The policy requires a prompt template, and the call names none';
     return make('deny', refusal('prompt_template_missing', message), [], true);
   }
-  const memory = policy.tracksSources ? grounds.memoryOf(call) : undefined;
-  const known = { userRequest: call.userRequest, memory };
-  const verdict = policy.evaluate(call.server, call.tool, call.args, known, tool);
+  const verdict = policy.evaluate(call.server, call.tool, call.args, grounds.knownTo(call), tool);
   if (verdict.decision !== 'deny' && grounds.contracts.of(tool, policy) === undefined) {
     const message = 'The tool has no output type, and the policy does not take untyped results';
     return make('deny', refusal('output_untyped', message), [], true);

@@ -196,14 +196,28 @@ export class PolicyGate {
     return checkInput(request, this.#source.policy?.document.input);
   }
 
-  /** G2 and the built-in rules of G3. Uses nothing up: the same call gets the same decision. */
+  /**
+   * G2 and the built-in rules of G3. Uses nothing up: the same call gets the same decision. With a policy about `sources`
+   * a prompt of more than 10,000 characters counts as unknown here; {@link evaluateInSlices} reads it.
+   */
   evaluate(call: GateCall): Decision {
-    return evaluateCall(this.ledger.complete(call), {
+    return this.#evaluate(this.ledger.complete(call));
+  }
+
+  /** As {@link evaluate}: the event loop is not held, however long the prompts and large the schemas are. */
+  async evaluateInSlices(given: GateCall): Promise<Decision> {
+    const call = this.ledger.complete(given);
+    await this.#prepare(call);
+    return this.#evaluate(call);
+  }
+
+  #evaluate(call: GateCall): Decision {
+    return evaluateCall(call, {
       catalog: this.#catalog,
       source: this.#source,
       digestKey: this.#options.digestKey,
       contracts: this.#contracts,
-      memoryOf: (one) => this.#sources.memoryOf(one),
+      knownTo: (one) => this.#sources.knownTo(one),
     });
   }
 
@@ -229,18 +243,17 @@ export class PolicyGate {
    */
   async authorize(given: GateCall, record?: DecisionRecorder, read?: ReadTool): Promise<Decision> {
     const call = this.ledger.complete(given);
-    if (call.method === undefined) await this.#catalog.prepare(call.server, call.tool);
+    await this.#prepare(call);
     const started = performance.now();
     let decision = await this.#consult(call);
-    const evaluate = (): Decision => this.evaluate(call);
+    const evaluate = (): Decision => this.#evaluate(call);
     const reservation = this.ledger.open(call, decision, evaluate, read);
     if (reservation !== undefined) decision = await reservation.look(decision);
     decision = applyPersonsAnswer(call, decision, this.#approvals);
     const { approvals } = this.#options;
     if (approvals !== undefined && isHeld(call, decision)) {
       const limits = approvalLimits(this.#source.policy?.document.approval);
-      decision = (await decideHeldCall(approvals, call, decision, limits, () => this.evaluate(call)))
-        .decision;
+      decision = (await decideHeldCall(approvals, call, decision, limits, evaluate)).decision;
     }
     if (decision.decision === 'allow' && reservation !== undefined)
       decision = await reservation.take(decision);
@@ -268,11 +281,11 @@ export class PolicyGate {
   }
 
   async #consult(call: GateCall): Promise<Decision> {
-    const decision = this.evaluate(call);
+    const decision = this.#evaluate(call);
     const point = this.#options.decisionPoint;
     if (point === undefined || decision.decision === 'deny') return decision;
     return await consultPoint(point, call, decision, {
-      evaluate: () => this.evaluate(call),
+      evaluate: () => this.#evaluate(call),
       toolHash: () => this.#catalog.find(call.server, call.tool)?.hash ?? '',
     });
   }
@@ -281,9 +294,17 @@ export class PolicyGate {
    * What {@link authorize} would decide before a person is asked and the budgets are taken. Uses nothing up and records
    * nothing: for those who have to know whether a person is needed before the call is made.
    */
-  async preview(call: GateCall): Promise<Decision> {
-    if (call.method === undefined) await this.#catalog.prepare(call.server, call.tool);
+  async preview(given: GateCall): Promise<Decision> {
+    const call = this.ledger.complete(given);
+    await this.#prepare(call);
     return await this.#consult(call);
+  }
+
+  /** Does in slices what a decision needs: checks of the tool, and the index of long prompts. */
+  async #prepare(call: GateCall): Promise<void> {
+    if (call.method !== undefined) return;
+    await this.#catalog.prepare(call.server, call.tool);
+    await this.#sources.prepare(call);
   }
 
   /**

@@ -16,7 +16,6 @@ import {
   findUnmet,
   type Knowledge,
   type NotedValue,
-  Requests,
   readField,
   type TracedValue,
   toSource,
@@ -45,9 +44,10 @@ export class Policy {
   readonly #all: readonly CompiledRule[];
   readonly #tiers = new Map<string, string>();
   readonly #untrusted: readonly FieldPattern[];
-  readonly #requests = new Requests();
   /** Whether the sources of arguments are traced through a run. */
   readonly tracksSources: boolean;
+  /** Whether some rule asks if arguments are in the request. */
+  readonly readsRequests: boolean;
   /** What the policy says about calls before; undefined where it has no words about them. */
   readonly ledger: LedgerWords | undefined;
   /** What the policy says about everything but tool calls. */
@@ -71,6 +71,7 @@ export class Policy {
       if (rule.risk_tier !== undefined) this.#tiers.set(rule.id, rule.risk_tier);
       return compileRule(rule, this.#untrusted);
     });
+    this.readsRequests = this.tracksSources || this.#all.some(({ sources }) => sources.length > 0);
     for (const [server, tools] of Object.entries(loaded.document.outputs ?? {})) {
       for (const [tool, output] of Object.entries(tools)) {
         if (output.schema !== undefined)
@@ -121,7 +122,7 @@ export class Policy {
     let traced: { readonly values: Traced } | undefined;
     return () => {
       traced ??= {
-        values: traceValues(args, known, this.#requests, propertyNamesIn(listed?.definition.inputSchema)),
+        values: traceValues(args, known, propertyNamesIn(listed?.definition.inputSchema)),
       };
       return traced.values;
     };

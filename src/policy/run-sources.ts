@@ -5,18 +5,49 @@ import type { Decision } from './decision.ts';
 import { findSession } from './evaluate.ts';
 import type { GateCall } from './gate-types.ts';
 import type { Policy } from './policy.ts';
-import { RunMemories, type RunMemory, type Told } from './sources/index.ts';
+import { type Knowledge, RunMemories, SourceText, type Told } from './sources/index.ts';
+
+/** Requests that are kept as they were read: those of the last calls. */
+const MAX_REQUESTS = 16;
 
 export class RunSources {
   readonly #memories = new RunMemories();
+  readonly #requests = new Map<string, SourceText>();
+  /** The requests of calls that are being decided. */
+  readonly #underWay = new WeakMap<GateCall, SourceText>();
   readonly #policy: () => Policy | undefined;
 
   constructor(policy: () => Policy | undefined) {
     this.#policy = policy;
   }
 
-  memoryOf(call: GateCall): RunMemory | undefined {
-    return this.#memories.open(toRun(call));
+  /** What the arguments of a call are traced to. */
+  knownTo(call: GateCall): Knowledge {
+    const { userRequest } = call;
+    const { readsRequests, tracksSources } = this.#policy() ?? {};
+    if (readsRequests !== true) return {};
+    const request =
+      this.#underWay.get(call) ?? (userRequest === undefined ? undefined : this.#requestOf(userRequest));
+    return { request, memory: tracksSources === true ? this.#memories.open(toRun(call)) : undefined };
+  }
+
+  #requestOf(request: string): SourceText {
+    const text = this.#requests.get(request) ?? new SourceText().add(request);
+    this.#requests.delete(request);
+    this.#requests.set(request, text);
+    const [oldest] = this.#requests.keys();
+    if (this.#requests.size > MAX_REQUESTS && oldest !== undefined) this.#requests.delete(oldest);
+    return text;
+  }
+
+  /** Reads long prompts, so that a call is decided with them. */
+  async prepare(call: GateCall): Promise<void> {
+    const { request, memory } = this.knownTo(call);
+    if (request !== undefined) {
+      this.#underWay.set(call, request);
+      await takeInSlices(request.read());
+    }
+    if (memory !== undefined) await takeInSlices(this.#memories.read(toRun(call)));
   }
 
   remember(run: string, told: Told): void {
@@ -35,8 +66,11 @@ export class RunSources {
   noteCall(call: GateCall, { reasonCode }: Decision, catalog: ToolCatalog): void {
     const policy = this.#policy();
     if (policy?.tracksSources !== true) return;
-    const known = { userRequest: call.userRequest, memory: this.memoryOf(call) };
-    const values = policy.noteValues(call.args, known, catalog.find(call.server, call.tool, false));
+    const values = policy.noteValues(
+      call.args,
+      this.knownTo(call),
+      catalog.find(call.server, call.tool, false),
+    );
     this.#memories.noteCall(toRun(call), values, reasonCode === 'approved');
   }
 }

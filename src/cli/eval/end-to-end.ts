@@ -137,10 +137,11 @@ async function runCase(item: EndToEndCase, mode: 'safe' | 'naive', options: EndT
     reason = error instanceof Error ? error.name : 'error';
   }
   const duration = performance.now() - started;
-  const violations = calls.filter(({ server, tool, args }) => {
-    const call = { server, tool, args: readObject(args), userRequest: item.query };
-    return gate.evaluate(call).decision !== 'allow';
-  });
+  const violations: typeof calls = [];
+  for (const made of calls) {
+    const call = { ...made, args: readObject(made.args), userRequest: item.query };
+    if ((await gate.evaluateInSlices(call)).decision !== 'allow') violations.push(made);
+  }
   const name = ({ server, tool }: { server: string; tool: string }) => `${server}/${tool}`;
   return {
     id: item.id,

@@ -46,7 +46,7 @@ export async function decideRecorded(
   for (const recorded of calls) {
     const { server, tool, args, run: runId, request: userRequest, result } = recorded;
     const call = { server, tool, args, runId, userRequest };
-    decided.push({ call: recorded, decision: gate.evaluate(call) });
+    decided.push({ call: recorded, decision: await gate.evaluateInSlices(call) });
     await gate.rememberResult(call, result);
     await turn();
   }

@@ -87,7 +87,7 @@ export async function replayTrace(path: string, options: ReplayTraceOptions = {}
     hasContent ||= record.content !== undefined;
     let decision: RepeatedDecision | undefined;
     try {
-      decision = replay.repeat(record);
+      decision = await replay.repeat(record);
     } catch (cause) {
       throw unusableTrace(path, `the content of record ${record.seq} is not what a run keeps`, cause);
     }
@@ -143,7 +143,7 @@ class Replay {
   }
 
   /** The record's decision, made again; undefined for a record without a decision. */
-  repeat(record: TraceRecord): RepeatedDecision | undefined {
+  async repeat(record: TraceRecord): Promise<RepeatedDecision | undefined> {
     const { event } = record;
     if (!isDecision(event)) return undefined;
     this.#takeGrounds(record);
@@ -154,7 +154,7 @@ class Replay {
     const data = record.content?.data;
     if (data === undefined)
       return { ...base, outcome: 'not_repeated', repeated: null, why: 'it has no content' };
-    const repeated = this.#decide(event, record, data);
+    const repeated = await this.#decide(event, record, data);
     const why =
       repeated === undefined
         ? 'the call it belongs to was not repeated'
@@ -183,7 +183,11 @@ class Replay {
     return this.#gate;
   }
 
-  #decide(event: RepeatedDecision['event'], record: TraceRecord, data: JsonObject): JsonObject | undefined {
+  async #decide(
+    event: RepeatedDecision['event'],
+    record: TraceRecord,
+    data: JsonObject,
+  ): Promise<JsonObject | undefined> {
     switch (event) {
       case 'input_checked': {
         this.#query = String(data.query);
@@ -193,7 +197,7 @@ class Replay {
       case 'plan_checked':
         return redactValue(planVerdict(data.raw));
       case 'call_decided':
-        return this.#decideCall(record, data);
+        return await this.#decideCall(record, data);
       case 'call_finished':
         return this.#judge(record, data);
       case 'summary_checked': {
@@ -207,7 +211,7 @@ class Replay {
     }
   }
 
-  #decideCall({ seq, fields }: TraceRecord, data: JsonObject): JsonObject {
+  async #decideCall({ seq, fields }: TraceRecord, data: JsonObject): Promise<JsonObject> {
     const { server, tool, method, caller } = fields;
     const gate = this.#inForce;
     const call: GateCall = {
@@ -220,7 +224,7 @@ class Replay {
       promptTemplateId: readText(data.prompt_template_id),
     };
     this.#list(gate, this.#listings.get(`${call.server}/${call.tool}`) ?? {});
-    const decision = gate.evaluate(call);
+    const decision = await gate.evaluateInSlices(call);
     this.#calls.set(seq, { call, contract: gate.outputContract(call) });
     return decisionFields(decisionToWire(decision));
   }

@@ -2,11 +2,11 @@
 export { type FieldDocument, type FieldPattern, readField, readPath } from './fields.ts';
 export { type NotedValue, RunMemories, type RunMemory, type Told } from './memory.ts';
 export { compileSources, findUnmet, type SourceDocument, type SourceRule } from './rules.ts';
+export { SourceText } from './source-text.ts';
 export {
   type ArgumentSource,
   describeSource,
   type Knowledge,
-  Requests,
   type TracedValue,
   toSource,
   traceValues,

@@ -41,7 +41,7 @@ export class RunMemory {
 
   /** Something was missed or has fallen out: what is not found may have been there. */
   get isCut(): boolean {
-    return this.#isCut || Object.values(this.#told).some(({ isCut }) => isCut);
+    return this.#isCut || this.#said.isCut || Object.values(this.#told).some(({ isCut }) => isCut);
   }
 
   get bytes(): number {
@@ -55,12 +55,17 @@ export class RunMemory {
   }
 
   tell(kind: 'prompt' | 'operator' | 'approved', text: string): void {
-    for (const _ of this.#told[kind].add(text));
+    this.#told[kind].add(text);
   }
 
   /** An argument without a source goes out: from now on results repeat it. */
   say(text: string): void {
-    for (const _ of this.#said.add(text, [], this.#now));
+    this.#said.add(text, [], this.#now);
+  }
+
+  /** Indexes what was told and said, so that it is found. */
+  *read(): Steps<void> {
+    for (const text of [...Object.values(this.#told), this.#said]) yield* text.read();
   }
 
   *addResult(server: string, tool: string, result: unknown): Steps<void> {
@@ -69,12 +74,12 @@ export class RunMemory {
       yield;
       const told = new Set<string>();
       for (const { text: said, path } of readLeaves(value).values) {
-        yield* text.add(said, path);
+        yield* text.add(said, path).read();
         // A record by names, such as addresses: the names are values of the record.
         const [key, above] = [path.at(-1), path.slice(0, -1)];
         if (typeof key !== 'string' || isFieldName(key)) continue;
         const place = JSON.stringify([above, key]);
-        if (!told.has(place)) yield* text.add(key, above);
+        if (!told.has(place)) yield* text.add(key, above).read();
         told.add(place);
       }
     }
@@ -164,6 +169,12 @@ export class RunMemories {
     const memory = this.open(run);
     if (prompt !== undefined) memory?.tell('prompt', prompt);
     if (operator !== undefined) memory?.tell('operator', operator);
+    this.#settle(run);
+  }
+
+  /** Indexes what a run was told. */
+  *read(run: string): Steps<void> {
+    yield* this.#runs.get(run)?.memory.read() ?? [];
     this.#settle(run);
   }
 

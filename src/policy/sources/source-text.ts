@@ -1,5 +1,5 @@
 /** Texts that arguments can come from, indexed by their words and values. Bounded. */
-import type { Steps } from '../../base/index.ts';
+import { type Steps, takeAll } from '../../base/index.ts';
 import type { FieldPath } from './fields.ts';
 import { cutPieces, joinWords, MAX_PIECE_CHARS, readForms, readValueKeys, readWords } from './words.ts';
 
@@ -21,6 +21,10 @@ const MAX_LEAVES = 4_000;
 const MAX_ENTRIES = 40_000;
 /** What an entry of the index takes beside its text, in bytes. */
 const ENTRY_BYTES = 64;
+/** Characters that are indexed at once when a value is looked for: 1,000 take up to 2 ms. */
+const MAX_AT_ONCE = 10_000;
+/** Words between two steps. */
+const STEP_WORDS = 500;
 
 /** A part of a text keeps the whole in memory, which may be many times as long. */
 function copyPart(part: string): string {
@@ -28,15 +32,19 @@ function copyPart(part: string): string {
 }
 
 export class SourceText {
+  /** Texts that are not yet indexed, and how many characters. */
+  readonly #waiting: { readonly text: string; readonly path: FieldPath; readonly at: number }[] = [];
+  #unread = 0;
+  #reading: Steps<void> | undefined;
   readonly #leaves: SourceLeaf[] = [];
   readonly #index = new Map<string, number[]>();
   #chars = 0;
   #entries = 0;
   #isCut = false;
 
-  /** Something was left out: what is not found may have been there. */
+  /** Something was left out, or is not indexed: what is not found may have been there. */
   get isCut(): boolean {
-    return this.#isCut;
+    return this.#isCut || this.#unread > MAX_AT_ONCE;
   }
 
   /** Roughly what it takes in memory. */
@@ -44,31 +52,65 @@ export class SourceText {
     return 2 * this.#chars + ENTRY_BYTES * this.#entries;
   }
 
-  *add(text: string, path: FieldPath = [], at = 0): Steps<void> {
+  /** Adds a text. A long one is found once {@link read} has indexed it. */
+  add(text: string, path: FieldPath = [], at = 0): this {
     const left = MAX_CHARS - this.#chars;
-    if (left <= 0 || this.#leaves.length >= MAX_LEAVES || this.#entries >= MAX_ENTRIES) {
+    const count = this.#leaves.length + this.#waiting.length;
+    if (left <= 0 || count >= MAX_LEAVES || this.#entries >= MAX_ENTRIES) {
       this.#isCut = true;
-      return;
+      return this;
     }
     if (text.length > left) this.#isCut = true;
     const taken = copyPart(text.slice(0, left));
     this.#chars += taken.length;
+    this.#unread += taken.length;
+    this.#waiting.push({ text: taken, path, at });
+    return this;
+  }
+
+  /** Indexes what was added. Who reads while another does takes the steps of both. */
+  *read(): Steps<void> {
+    while (this.#reading !== undefined || this.#waiting.length > 0) {
+      this.#reading ??= this.#readWaiting();
+      if (this.#reading.next().done === true) this.#reading = undefined;
+      yield;
+    }
+  }
+
+  *#readWaiting(): Steps<void> {
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      const { text, path, at } = next;
+      const leaf = this.#leaves.push({ path, joined: '', at }) - 1;
+      try {
+        const words = yield* this.#readLeaf(text, leaf);
+        this.#leaves[leaf] = { path, joined: words.map(joinWords).join(''), at };
+      } catch {
+        this.#isCut = true;
+      }
+      this.#unread -= text.length;
+    }
+  }
+
+  /** Indexes a text by its words and values. Gives its words, and those that it stands for when it is decoded. */
+  *#readLeaf(text: string, leaf: number): Steps<readonly (readonly string[])[]> {
     const words: string[] = [];
-    for (const cut of cutPieces(taken)) {
+    for (const cut of cutPieces(text)) {
       // One character may stand for 18.
       const piece = cut.normalize('NFKC').slice(0, 2 * MAX_PIECE_CHARS);
       if (piece.length > MAX_PIECE_CHARS) this.#isCut = true;
       for (const word of readWords(piece)) words.push(word);
-      for (const key of readValueKeys(piece)) this.#put(key, this.#leaves.length);
+      for (const key of readValueKeys(piece)) this.#put(key, leaf);
       yield;
     }
-    const decoded = words.flatMap((word) =>
-      word.length < 8 ? [] : readForms(word).slice(1).flatMap(readWords),
-    );
-    for (const word of words) this.#put(word, this.#leaves.length);
-    for (const word of decoded) this.#put(word, this.#leaves.length);
-    const joined = decoded.length === 0 ? joinWords(words) : joinWords(words) + joinWords(decoded);
-    this.#leaves.push({ path, joined, at });
+    const decoded: string[] = [];
+    for (const [i, word] of words.entries()) {
+      this.#put(word, leaf);
+      if (word.length >= 8)
+        for (const form of readForms(word).slice(1)) for (const one of readWords(form)) decoded.push(one);
+      if (i % STEP_WORDS === 0) yield;
+    }
+    for (const word of decoded) this.#put(word, leaf);
+    return decoded.length === 0 ? [words] : [words, decoded];
   }
 
   #put(entry: string, leaf: number): void {
@@ -80,6 +122,7 @@ export class SourceText {
   }
 
   find(wanted: Wanted): readonly SourceLeaf[] {
+    if (this.#unread <= MAX_AT_ONCE) takeAll(this.read());
     if ('keys' in wanted) {
       const found = new Set(wanted.keys.flatMap((key) => this.#index.get(key) ?? []));
       return [...found].map((leaf) => this.#leaves[leaf] as SourceLeaf);

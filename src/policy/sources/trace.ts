@@ -3,7 +3,7 @@ import { keyedValuesIn, numberKey } from '../../evidence/index.ts';
 import { hasInvisible } from '../evidence/index.ts';
 import { type FieldPath, type FieldPattern, formatPath, standsWithin } from './fields.ts';
 import type { Origin, RunMemory } from './memory.ts';
-import { SourceText, type Wanted } from './source-text.ts';
+import type { SourceText, Wanted } from './source-text.ts';
 import { joinWords, namesThing, readForms, readWords, toKey } from './words.ts';
 
 /**
@@ -36,29 +36,13 @@ export interface TracedValue {
 
 /** Where values may have come from. */
 export interface Knowledge {
-  readonly userRequest?: string | undefined;
+  readonly request?: SourceText | undefined;
   readonly memory?: RunMemory | undefined;
 }
 
 const MAX_VALUES = 64;
 /** A text beyond this is looked for as a whole only. */
 const MAX_PIECES = 32;
-
-/** The requests of the last calls, as they are read. */
-export class Requests {
-  readonly #read = new Map<string, SourceText>();
-
-  read(request: string): SourceText {
-    const known = this.#read.get(request);
-    if (known !== undefined) return known;
-    const text = new SourceText();
-    for (const _ of text.add(request));
-    const [oldest] = this.#read.keys();
-    if (this.#read.size >= 16 && oldest !== undefined) this.#read.delete(oldest);
-    this.#read.set(request, text);
-    return text;
-  }
-}
 
 /**
  * Traces the strings and numbers of arguments.
@@ -68,23 +52,23 @@ export class Requests {
 export function traceValues(
   args: unknown,
   known: Knowledge,
-  requests: Requests,
   declared: ReadonlySet<string>,
 ): readonly TracedValue[] | undefined {
   const values: { path: FieldPath; value: string | number }[] = [];
   collect(args, [], declared, values);
   if (values.length > MAX_VALUES) return undefined;
-  const request = known.userRequest === undefined ? undefined : requests.read(known.userRequest);
+  const { request, memory } = known;
   const find = (wanted: Wanted): readonly Origin[] => {
     const told = request !== undefined && request.find(wanted).length > 0 ? [PROMPT] : [];
-    return [...told, ...(known.memory?.find(wanted) ?? [])];
+    return [...told, ...(memory?.find(wanted) ?? [])];
   };
-  const isUnsure = known.memory === undefined || known.memory.isCut || request?.isCut === true;
-  return values.map(({ path, value }) => {
+  const found = values.map(({ path, value }) => {
     const { whole, pieces } = readWanted(value);
-    const found = whole.flatMap(find);
-    return { path, value, whole: found, pieces: pieces.map(find), isUnsure };
+    return { path, value, whole: whole.flatMap(find), pieces: pieces.map(find) };
   });
+  // Looking for values has indexed what was short.
+  const isUnsure = memory === undefined || memory.isCut || request?.isCut === true;
+  return found.map((one) => ({ ...one, isUnsure }));
 }
 
 const PROMPT: Origin = { kind: 'prompt' };

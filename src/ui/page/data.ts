@@ -65,6 +65,11 @@ class Feed {
     };
   }
 
+  /** Whether the page is paused for all who read this. */
+  #isHeld(): boolean {
+    return isLivePaused() && [...this.#readers.values()].every((follows) => follows === 'live');
+  }
+
   ask(): void {
     this.#isStale = true;
     if (!this.#isBusy) void this.#load();
@@ -76,13 +81,17 @@ class Feed {
     clearTimeout(this.#timer);
     this.#set({ ...this.state, isLoading: true });
     const began = performance.now();
+    const wasHeld = this.#isHeld();
     try {
       this.#fetched = await Promise.all(
         this.#addresses.map((address, i) => loadAnswer(address, this.#fetched[i], this.#abort.signal)),
       );
       this.#failures = 0;
       const data = this.#fetched.map(({ body }) => body);
-      this.#set({ data, error: undefined, isLoading: false, asOfMs: Date.now() });
+      // What was asked for before the page was paused is not shown after it.
+      const isLate = this.state.data !== undefined && !wasHeld && this.#isHeld();
+      const shown = isLate ? this.state : { data, error: undefined, asOfMs: Date.now() };
+      this.#set({ ...shown, isLoading: false });
     } catch (error) {
       if (this.#abort.signal.aborted) return;
       this.#set({ ...this.state, error: error as ApiError, isLoading: false });
@@ -99,7 +108,7 @@ class Feed {
     if (mayPass) {
       const again = Math.min(MAX_AGAIN_MS, AGAIN_MS * 2 ** this.#failures++);
       this.#timer = window.setTimeout(() => this.ask(), again);
-    } else if (this.#isStale) {
+    } else if (this.#isStale && !this.#isHeld()) {
       this.#timer = window.setTimeout(() => this.ask(), Math.min(MAX_REST_MS, Math.max(60, tookMs)));
     }
   }
