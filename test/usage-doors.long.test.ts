@@ -6,10 +6,11 @@ import { type Attributes, SpanKind } from '@opentelemetry/api';
 import { InMemorySpanExporter, type ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import type { TraceRow } from '../src/base/index.ts';
 import { instrument } from '../src/execution/index.ts';
+import { BedrockInstrumentation } from '../src/instrumentation/bedrock.ts';
 import { decodeJson, decodeProtobuf } from '../src/otlp/index.ts';
 import { Enricher } from '../src/processor/index.ts';
 import { type AnswerRow, answersWith, type ToldUsage } from './support/answer-rows.ts';
-import { closeWays, spanOf, throughAdapter } from './support/answer-ways.ts';
+import { closeWays, openaiWith, spanDuring, spanOf, throughAdapter } from './support/answer-ways.ts';
 import { encodeJson, encodeProtobuf, requestJson } from './support/otlp-encode.ts';
 import { recordSpan } from './support/span-fixture.ts';
 import { spanToRow } from './support/span-row.ts';
@@ -237,11 +238,13 @@ function flatten(usage: object, path: string): Attributes {
   );
 }
 
-async function record({ provider, model, usage }: Case, response: unknown): Promise<Read> {
+const record = ({ provider, model, usage }: Case, response: unknown): Promise<Read> =>
+  recordCall({ provider, model, ...(response === undefined ? { response: 'ok', usage } : { response }) });
+
+async function recordCall(call: { provider: string; model: string; response: unknown }): Promise<Read> {
   const exporter = new InMemorySpanExporter();
   const recorder = instrument({ serviceName: 'test', exporter });
-  const told = response === undefined ? { response: 'ok', usage } : { response };
-  await recorder.recordModelCall({ model, provider, prompt: 'hello', ...told });
+  await recorder.recordModelCall({ prompt: 'hello', ...call });
   await recorder.forceFlush();
   const [span] = exporter.getFinishedSpans();
   await recorder.shutdown();
@@ -286,6 +289,256 @@ describe('the units and modes of a usage', () => {
         const right = JSON.stringify({ tokens: one.tokens, cost: one.cost && round(one.cost / 1e6) });
         const text = JSON.stringify(got);
         if (text !== right) wrong.push(`${name}: ${text}, right is ${right}`);
+      }
+      assert.deepEqual(wrong, []);
+    });
+  }
+});
+
+/** A call of media, or of a command of Bedrock, whose answer is `response`, whole or in a stream. */
+interface Made {
+  readonly provider: string;
+  readonly model: string;
+  readonly response: unknown;
+  readonly call: () => Promise<unknown>;
+  readonly tokens: readonly [input: number | null, output: number | null];
+  readonly cost: number | null;
+}
+
+const wav = () => new File([new Uint8Array(8)], 'a.wav', { type: 'audio/wav' });
+const transcript = {
+  text: 'hello',
+  usage: {
+    type: 'tokens',
+    input_tokens: 29,
+    input_token_details: { text_tokens: 1, audio_tokens: 28 },
+    output_tokens: 14,
+    total_tokens: 43,
+  },
+};
+const painted = (input: number, images: number, output: number) => ({
+  created: 1,
+  data: [{ b64_json: 'aGk=' }],
+  usage: {
+    input_tokens: input + images,
+    input_tokens_details: { text_tokens: input, image_tokens: images },
+    output_tokens: output,
+    total_tokens: input + images + output,
+  },
+});
+
+function images(model: string, response: ReturnType<typeof painted>, cost: number): Made[] {
+  const { usage } = response;
+  const tokens = [usage.input_tokens, usage.output_tokens] as const;
+  const streamed = [
+    { type: 'image_generation.partial_image', b64_json: 'aA==', partial_image_index: 0 },
+    { type: 'image_generation.completed', b64_json: 'aGk=', usage },
+  ];
+  const one = { provider: 'openai', model, response, tokens, cost };
+  const prompt = 'a cat';
+  return [
+    { ...one, call: () => openaiWith(response).images.generate({ model, prompt }) },
+    { ...one, call: () => openaiWith(response).images.edit({ model, prompt, image: wav() }) },
+    { ...one, call: () => openaiWith(streamed).images.generate({ model, prompt, stream: true }) },
+  ];
+}
+
+function transcribed(model: string, response: typeof transcript, tokens: Made['tokens'], cost: Made['cost']) {
+  const one = { provider: 'openai', model, response, tokens, cost };
+  const streamed = [
+    { type: 'transcript.text.delta', delta: 'hello' },
+    { type: 'transcript.text.done', ...response },
+  ];
+  const create = (answer: object, stream: boolean) => () =>
+    openaiWith(answer).audio.transcriptions.create({ model, file: wav(), stream: stream as false });
+  return [
+    { ...one, call: create(response, false) },
+    { ...one, call: create(streamed, true) },
+  ];
+}
+
+/** As the module of AWS has it: what is observed is `send`, of commands that are known by their names. */
+const AWS = {
+  BedrockRuntimeClient: class {
+    async send({ output }: { readonly output: object }): Promise<object> {
+      return { $metadata: { httpStatusCode: 200, attempts: 1 }, ...output };
+    }
+  },
+};
+class Command {
+  readonly input: object;
+  readonly output: object;
+  constructor(input: object, output: object) {
+    this.input = input;
+    this.output = output;
+  }
+}
+const COMMANDS = {
+  converse: class ConverseCommand extends Command {},
+  converseStream: class ConverseStreamCommand extends Command {},
+  invoke: class InvokeModelCommand extends Command {},
+  invokeStream: class InvokeModelWithResponseStreamCommand extends Command {},
+};
+const bedrock = new BedrockInstrumentation();
+bedrock.manuallyInstrument(AWS);
+after(() => bedrock.disable());
+
+async function* eventsOf(events: readonly object[]): AsyncGenerator<object> {
+  yield* events;
+}
+const bytes = (value: object) => Buffer.from(JSON.stringify(value));
+
+function sent(command: keyof typeof COMMANDS, modelId: string, output: () => object) {
+  return async () => {
+    const input = {
+      modelId,
+      messages: [{ role: 'user', content: [{ text: 'hi' }] }],
+      body: '{"messages":[]}',
+    };
+    const answered = await new AWS.BedrockRuntimeClient().send(new COMMANDS[command](input, output()));
+    return Object.values(answered).find((value) => Symbol.asyncIterator in Object(value)) ?? answered;
+  };
+}
+
+/** @param usage in the words of Converse, and its counts without those of the cache. */
+function conversed(model: string, usage: object, more: object, tokens: Made['tokens'], cost: Made['cost']) {
+  const message = { role: 'assistant', content: [{ text: 'ok' }] };
+  const response = { output: { message }, stopReason: 'end_turn', usage, ...more };
+  const streamed = () => ({
+    stream: eventsOf([
+      { messageStart: { role: 'assistant' } },
+      { contentBlockDelta: { contentBlockIndex: 0, delta: { text: 'ok' } } },
+      { messageStop: { stopReason: 'end_turn' } },
+      { metadata: { usage, ...more } },
+    ]),
+  });
+  const one = { provider: 'aws.bedrock', model, response, tokens, cost };
+  return [
+    { ...one, call: sent('converse', model, () => response) },
+    { ...one, call: sent('converseStream', model, streamed) },
+  ];
+}
+
+/** Claude by `InvokeModel`, in the words of Anthropic. */
+function invoked(model: string, usage: object, tokens: Made['tokens'], cost: Made['cost']): Made[] {
+  const content = [{ type: 'text', text: 'ok' }];
+  const answer = {
+    id: 'id-1',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude',
+    content,
+    stop_reason: 'end_turn',
+  };
+  const events = [
+    {
+      type: 'message_start',
+      message: { ...answer, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } },
+    },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'ok' } },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage },
+    {
+      type: 'message_stop',
+      'amazon-bedrock-invocationMetrics': { inputTokenCount: 10, outputTokenCount: 100 },
+    },
+  ];
+  const one = { provider: 'aws.bedrock', model, response: { ...answer, usage }, tokens, cost };
+  const streamed = () => ({ body: eventsOf(events.map((event) => ({ chunk: { bytes: bytes(event) } }))) });
+  return [
+    { ...one, call: sent('invoke', model, () => ({ body: bytes(one.response) })) },
+    { ...one, call: sent('invokeStream', model, streamed) },
+  ];
+}
+
+const ON_BEDROCK = 'us.anthropic.claude-sonnet-4-20250514-v1:0';
+const CACHING = {
+  inputTokens: 10,
+  outputTokens: 100,
+  cacheReadInputTokens: 2000,
+  cacheWriteInputTokens: 300,
+};
+const LUNA = {
+  inputTokens: 151_411,
+  outputTokens: 639,
+  cacheReadInputTokens: 132_976,
+  cacheWriteInputTokens: 18_433,
+};
+
+const MADE: Readonly<Record<string, readonly Made[]>> = {
+  'images of which the usage does not tell': images(
+    'gpt-image-1.5',
+    painted(23, 0, 1056),
+    23 * 5 + 1056 * 32,
+  ),
+  'images from an image': images('gpt-image-1', painted(20, 323, 1056), 20 * 5 + 323 * 10 + 1056 * 40),
+  'images at the one price of output': images('gpt-image-2', painted(22, 0, 1372), 22 * 5 + 1372 * 30),
+  'a transcript by tokens': transcribed('gpt-4o-transcribe', transcript, [29, 14], 28 * 6 + 2.5 + 140),
+  'a transcript by seconds': transcribed(
+    'whisper-1',
+    { text: 'hello', usage: { type: 'duration', seconds: 11 } } as never,
+    [null, null],
+    null,
+  ),
+  Converse: conversed(
+    ON_BEDROCK,
+    { inputTokens: 1000, outputTokens: 100, totalTokens: 1100 },
+    {},
+    [1000, 100],
+    4500,
+  ),
+  'Converse with a cache': conversed(
+    ON_BEDROCK,
+    { ...CACHING, totalTokens: 2410 },
+    {},
+    [2310, 100],
+    30 + 600 + 1125 + 1500,
+  ),
+  'Converse with more input than cache': conversed(
+    ON_BEDROCK,
+    { ...CACHING, inputTokens: 5000, totalTokens: 7400 },
+    {},
+    [7300, 100],
+    15_000 + 600 + 1125 + 1500,
+  ),
+  'Converse of a model whose input has the cache in it': conversed(
+    'us.openai.gpt-5.6-luna',
+    { ...LUNA, totalTokens: 152_050 },
+    {},
+    [151_411, 639],
+    2 * 0.22 + 132_976 * 0.022 + 18_433 * 0.275 + 639 * 1.32,
+  ),
+  'Converse at another latency': conversed(
+    ON_BEDROCK,
+    { inputTokens: 1000, outputTokens: 100, totalTokens: 1100 },
+    { performanceConfig: { latency: 'optimized' } },
+    [1000, 100],
+    null,
+  ),
+  'InvokeModel with a cache': invoked(
+    ON_BEDROCK,
+    { input_tokens: 10, output_tokens: 100, cache_read_input_tokens: 2000, cache_creation_input_tokens: 300 },
+    [2310, 100],
+    30 + 600 + 1125 + 1500,
+  ),
+};
+
+describe('media and Bedrock', () => {
+  for (const [name, forms] of Object.entries(MADE)) {
+    test(name, async () => {
+      const wrong: string[] = [];
+      for (const { provider, model, response, call, tokens, cost } of forms) {
+        const right = JSON.stringify({ tokens, cost: cost && round(cost / 1e6) });
+        const span = await spanDuring(call);
+        const read = {
+          'the SDK': readRow(span),
+          'ours in JSON': readRow(receive(span, 'json')),
+          'ours in protobuf': readRow(receive(span, 'protobuf')),
+          // Without a count its text is estimated.
+          ...(tokens[0] !== null && { recordModelCall: await recordCall({ provider, model, response }) }),
+        };
+        for (const [door, got] of Object.entries(read)) {
+          if (JSON.stringify(got) !== right) wrong.push(`${door}: ${JSON.stringify(got)}, right is ${right}`);
+        }
       }
       assert.deepEqual(wrong, []);
     });
@@ -396,6 +649,127 @@ const REPORTED: Readonly<Record<string, readonly [attributes: Attributes, right:
       'gen_ai.response.output_tokens': 20,
     },
     { prompt_tokens: 100, cost_usd: 0.00045 },
+  ],
+  'counts in the case of .NET (OpenAI)': [
+    {
+      ...CHAT,
+      'gen_ai.request.model': 'gpt-4o',
+      usage: JSON.stringify({
+        OutputTokenCount: 300,
+        InputTokenCount: 2006,
+        TotalTokenCount: 2306,
+        OutputTokenDetails: { ReasoningTokenCount: 0, AudioTokenCount: 0 },
+        InputTokenDetails: { AudioTokenCount: 0, CachedTokenCount: 1920 },
+      }),
+    },
+    { prompt_tokens: 2006, cached_prompt_tokens: 1920, cost_usd: 0.005615 },
+  ],
+  'additional counts in the case of .NET (Microsoft.Extensions.AI)': [
+    {
+      ...CHAT,
+      'gen_ai.request.model': 'gpt-4o-mini',
+      usage: JSON.stringify({
+        InputTokenCount: 2593,
+        OutputTokenCount: 1,
+        TotalTokenCount: 2594,
+        AdditionalCounts: { 'InputTokenDetails.CachedTokenCount': 2560 },
+      }),
+    },
+    { prompt_tokens: 2593, cached_prompt_tokens: 2560, cost_usd: 0.00019755 },
+  ],
+  'zeros for what was not counted (Spring AI, streams)': [
+    {
+      ...CHAT,
+      'gen_ai.request.model': 'gpt-4o',
+      'gen_ai.usage.input_tokens': 0,
+      'gen_ai.usage.output_tokens': 0,
+      'gen_ai.usage.total_tokens': 0,
+    },
+    { prompt_tokens: null, completion_tokens: null, cost_usd: null },
+  ],
+  'a zero for input that was not counted (LangChain, streams)': [
+    { ...CLAUDE, 'gen_ai.usage.input_tokens': 0, 'gen_ai.usage.output_tokens': 29 },
+    { prompt_tokens: null, completion_tokens: 29, cost_usd: null, cost_source: 'unpriced: tokens' },
+  ],
+  'what is billed, beside cached tokens of all (Cohere)': [
+    {
+      ...CHAT,
+      'gen_ai.provider.name': 'cohere',
+      'gen_ai.request.model': 'command-a-03-2025',
+      usage: JSON.stringify({
+        billed_units: { input_tokens: 431, output_tokens: 24 },
+        tokens: { input_tokens: 2190, output_tokens: 31 },
+        cached_tokens: 448,
+      }),
+    },
+    { prompt_tokens: 431, cost_usd: 0.0013175 },
+  ],
+  'a net input beside a usage that has it all (LiveKit, Bedrock)': [
+    {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.request.model': ON_BEDROCK,
+      'gen_ai.usage.input_tokens': 10,
+      'gen_ai.usage.output_tokens': 90,
+      'lk.llm_metrics': JSON.stringify({
+        completion_tokens: 90,
+        prompt_tokens: 10,
+        prompt_cached_tokens: 6000,
+        total_tokens: 6100,
+      }),
+    },
+    { prompt_tokens: 6010, cached_prompt_tokens: 6000, cost_usd: 0.00318 },
+  ],
+  'cached tokens at a tenth (Mistral)': [
+    {
+      ...CHAT,
+      'gen_ai.provider.name': 'mistral_ai',
+      'gen_ai.request.model': 'mistral-small-latest',
+      usage: JSON.stringify({
+        prompt_tokens: 801,
+        completion_tokens: 2,
+        total_tokens: 803,
+        prompt_token_details: { cached_tokens: 768 },
+      }),
+    },
+    { cached_prompt_tokens: 768, cost_usd: 0.00001158 },
+  ],
+  'audio that no count tells of': [
+    {
+      ...CHAT,
+      'gen_ai.request.model': 'gpt-audio',
+      'gen_ai.usage.input_tokens': 117,
+      'gen_ai.usage.output_tokens': 592,
+    },
+    { prompt_tokens: 117, cost_usd: null, cost_source: 'unpriced: output_audio' },
+  ],
+  'a cost in two attributes (OpenInference)': [
+    {
+      'openinference.span.kind': 'LLM',
+      'llm.model_name': 'my-own-model',
+      'llm.token_count.prompt': 100,
+      'llm.token_count.completion': 50,
+      'llm.cost.prompt': 0.001,
+      'llm.cost.completion': 0.0021,
+    },
+    { prompt_tokens: 100, cost_usd: 0.0031, cost_source: 'instrumentation' },
+  ],
+  'half of a cost in two attributes': [
+    {
+      'openinference.span.kind': 'LLM',
+      'llm.model_name': 'my-own-model',
+      'llm.token_count.prompt': 100,
+      'llm.token_count.completion': 50,
+      'llm.cost.prompt': 0.001,
+    },
+    { prompt_tokens: 100, cost_usd: null },
+  ],
+  'a cost as an object of two parts (MLflow)': [
+    {
+      'mlflow.spanType': '"LLM"',
+      'mlflow.chat.tokenUsage': '{"input_tokens":10,"output_tokens":4,"total_tokens":14}',
+      'mlflow.llm.cost': '{"input_cost":0.001,"output_cost":0.002}',
+    },
+    { prompt_tokens: 10, cost_usd: 0.003 },
   ],
   'usage and cost of an agent (pi)': [
     {

@@ -7,11 +7,17 @@ export interface CostName {
   readonly source: string;
   /** Computed by an instrumentation from its own list of prices, where 0 stands for a model it does not know. */
   readonly isComputed?: boolean;
-  /** An object without a total has the costs of all parts, whatever their names. */
+  /** The attribute with the rest: neither is the cost without the other. */
+  readonly and?: string;
+  /** An object without a total has the costs of all parts, whatever their names. @defaultValue if input and output are named */
   readonly isParts?: boolean;
   /** @defaultValue 1 */
   readonly perUsd?: number;
 }
+
+/** The names of spans in a row of the table. */
+export const listCostAttributes = ({ on, name, and }: CostName): readonly string[] =>
+  on === 'json' ? [] : and === undefined ? [name] : [name, and];
 
 /** Reported costs, in order of precedence. */
 export const COST_NAMES: readonly CostName[] = [
@@ -20,6 +26,20 @@ export const COST_NAMES: readonly CostName[] = [
   { name: 'gen_ai.usage.total_cost', on: 'span', source: 'AgentOps, Opik', isComputed: true },
   { name: 'gen_ai.cost.total_cost', on: 'span', source: 'LiteLLM: opentelemetry.py', isComputed: true },
   { name: 'gen_ai.cost.total_tokens', on: 'span', source: 'Sentry conventions', isComputed: true },
+  {
+    name: 'llm.cost.prompt',
+    and: 'llm.cost.completion',
+    on: 'span',
+    source: 'OpenInference semantic conventions',
+    isComputed: true,
+  },
+  {
+    name: 'gen_ai.cost.input_tokens',
+    and: 'gen_ai.cost.output_tokens',
+    on: 'span',
+    source: 'Sentry conventions',
+    isComputed: true,
+  },
   { name: 'operation.cost', on: 'span', source: 'Pydantic AI: messages.py', isComputed: true },
   {
     name: 'langfuse.observation.cost_details',

@@ -43,6 +43,8 @@ export interface UsageDialect {
   readonly reasoningApart?: true | 'by total';
   /** The counts are the provider's own, so that cached tokens of Anthropic and Bedrock are beside the input. */
   readonly isPassedOn?: true;
+  /** Its counts are what is billed, of which counts under the names of other dialects are no part. */
+  readonly isAlone?: true;
   /** Names by unit, separated by white space. The first name of the first dialect that has a valid value counts. */
   readonly names: { readonly [U in UsageUnit]?: string };
 }

@@ -2,7 +2,7 @@
  * Names under which token counts and costs are reported on spans; those in usage objects are in `usage-objects.ts`. To
  * read another dialect, add an entry; see `UsageReader`.
  */
-import { COST_NAMES } from './cost-names.ts';
+import { COST_NAMES, listCostAttributes } from './cost-names.ts';
 import * as semconv from './semconv.ts';
 import { splitNames, USAGE_UNITS, type UsageDialect, type UsageUnit } from './usage-dialect.ts';
 import { USAGE_OBJECTS } from './usage-objects.ts';
@@ -111,6 +111,8 @@ export const USAGE_OBJECT_ATTRIBUTES: readonly string[] = [
   'langsmith.metadata.usage_metadata',
   // Agent Development Kit 1: google/adk/telemetry/tracing.py
   'gcp.vertex.agent.llm_response',
+  // LiveKit Agents: livekit/agents/telemetry/trace_types.py
+  'lk.llm_metrics',
   ...USAGE_DIALECTS.flatMap((dialect) => (dialect.in === undefined ? [] : [dialect.in])),
 ];
 
@@ -122,5 +124,5 @@ export function toUsageAttributes(unit: UsageUnit): readonly string[] {
 /** All names of counts and costs on spans. */
 export const USAGE_ATTRIBUTES: readonly string[] = [
   ...USAGE_UNITS.flatMap(toUsageAttributes),
-  ...COST_NAMES.filter(({ on }) => on === 'span').map(({ name }) => name),
+  ...COST_NAMES.flatMap(listCostAttributes),
 ];

@@ -242,6 +242,7 @@ export const USAGE_OBJECTS: readonly UsageDialect[] = [
   {
     source: 'Cohere Chat v2: usage.tokens, of which usage.billed_units is what is billed',
     on: 'json',
+    isAlone: true,
     names: { inputTokens: 'billed_units.input_tokens', outputTokens: 'billed_units.output_tokens' },
   },
   {

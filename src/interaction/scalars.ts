@@ -104,7 +104,7 @@ export function readScalars(attributes: JsonObject): Scalars {
       counts ??= new UsageReader();
       counts.take(place.place, value);
     } else if (place.is === 'cost') {
-      cost = betterCost(cost, place.listed, value);
+      cost = betterCost(cost, place.listed, attributes);
     } else {
       usageObjects = withObject(usageObjects, name, value);
     }
@@ -147,12 +147,14 @@ function betterTier(known: string | undefined, name: string, value: unknown): st
 
 function betterCost(
   known: RankedCost | undefined,
-  listed: ListedCost,
-  value: unknown,
+  { rank, name }: ListedCost,
+  attributes: JsonObject,
 ): RankedCost | undefined {
-  if (known !== undefined && known.rank <= listed.rank) return known;
-  const cost = readCost(readJsonObject(value) ?? value, listed.name);
-  return cost === undefined ? known : { ...cost, rank: listed.rank };
+  if (known !== undefined && known.rank <= rank) return known;
+  const value = attributes[name.name];
+  const rest = name.and === undefined ? undefined : attributes[name.and];
+  const cost = readCost(readJsonObject(value) ?? value, name, rest);
+  return cost === undefined ? known : { ...cost, rank };
 }
 
 /** An attribute that holds an object, mostly as JSON text. */

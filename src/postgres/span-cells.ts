@@ -22,6 +22,8 @@ const STATUS_CODE = toPosition('status_code');
 const STATUS_MESSAGE = toPosition('status_message');
 const SCOPE = toPosition('scope');
 
+const PROMPT_TOKENS = toPosition('prompt_tokens');
+const COMPLETION_TOKENS = toPosition('completion_tokens');
 const COUNTED_ON = toPosition('counted_on');
 const COST = toPosition('cost_usd');
 const COST_SOURCE = toPosition('cost_source');
@@ -121,7 +123,21 @@ export class SpanCells {
     if (!resource.marks.isEmpty) this.marks.addAll(resource.marks.sanitized, resource.marks.truncated);
     for (const { position, value } of resource.columns) values[position] = value;
     this.#divider.divide(span.attributes, values);
+    this.#forgetZeros();
     this.#countOnce(span);
+  }
+
+  /** No prompt is empty: zeros stand for what nobody counted. */
+  #forgetZeros(): void {
+    const { values } = this;
+    if (values[PROMPT_TOKENS] !== 0) return;
+    this.#release(PROMPT_TOKENS);
+    if (values[COMPLETION_TOKENS] === 0) this.#release(COMPLETION_TOKENS);
+  }
+
+  #release(position: number): void {
+    this.values[position] = null;
+    this.#divider.release(position);
   }
 
   /**
@@ -141,9 +157,7 @@ export class SpanCells {
       values[COUNTED_ON] = COUNTED_ON_CHILDREN;
     }
     for (const position of USAGE_COLUMNS) {
-      if (values[position] === null) continue;
-      values[position] = null;
-      this.#divider.release(position);
+      if (values[position] !== null) this.#release(position);
     }
   }
 

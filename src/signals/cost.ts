@@ -51,7 +51,7 @@ export type Rate =
       readonly tiers: readonly { readonly start: number; readonly price: number }[];
     };
 
-/** Rates of a model's tokens. Cached tokens, reasoning, images and video without a rate are charged as text is. */
+/** Rates of a model's tokens. Cached tokens, reasoning and media of the input without a rate are charged as text is. */
 export interface ModelRates {
   readonly input?: Rate | undefined;
   readonly output?: Rate | undefined;

@@ -126,6 +126,11 @@ function lookUp({ model, provider, providerApiUrl, at }: PriceQuery): Found {
     rates.inputAudio ??= rates.input;
     rates.cacheReadAudio ??= rates.cacheRead ?? rates.inputAudio;
   }
+  // docs.mistral.ai/studio-api/conversations/advanced/prompt-caching: a tenth, of all models.
+  if (price.provider.id === 'mistral' && typeof rates.input === 'number')
+    rates.cacheRead ??= rates.input / 10;
+  // Its price of output is that of images, unless there is one for images.
+  if (price.model.id.startsWith('gpt-image')) rates.outputImage ??= rates.output;
   return { entry: { provider: price.provider.id, rates }, changes: readChanges(price.model.prices) };
 }
 

@@ -1,7 +1,8 @@
-import { type CallCost, type TokenUsage, toCost } from './cost.ts';
+import { type CallCost, type ModelRates, type Rate, type TokenUsage, toCost } from './cost.ts';
 import { listModes, priceModes } from './modes.ts';
 import type { PriceOverrides } from './price-overrides.ts';
 import { findPrice } from './price-table.ts';
+import { OTHER_UNITS } from './usage.ts';
 
 /** Input of a price look-up. */
 export interface PriceInput {
@@ -95,8 +96,23 @@ function priceRequest(usage: TokenUsage, model: string, input: PriceInput): Pric
   const modes = listModes(usage.modes, input.serviceTier, providerApiUrl);
   const factor = priceModes(modes, { provider: entry.provider, model, usage });
   if (typeof factor === 'string') return { costSource: `unpriced: ${factor}` };
-  return priceOf(toCost(usage, entry.rates), factor, 'genai-prices');
+  const missing = missingFromTable(usage, entry.rates);
+  return missing === undefined
+    ? priceOf(toCost(usage, entry.rates), factor, 'genai-prices')
+    : { costSource: `unpriced: ${missing}` };
 }
+
+/** What the table does not price, or the usage does not tell apart, where text is not what would be charged. */
+function missingFromTable(usage: TokenUsage, { cacheRead, ...rates }: ModelRates): string | undefined {
+  // Providers give different discounts.
+  if (usage.cacheReadTokens && cacheRead === undefined) return 'cached';
+  if (!usage.outputTokens || OTHER_UNITS.some((unit) => usage[unit] !== undefined)) return undefined;
+  if (differs(rates.outputAudio, rates.output)) return 'output_audio';
+  return differs(rates.outputImage, rates.output) ? 'output_image' : undefined;
+}
+
+const differs = (rate: Rate | undefined, text: Rate | undefined): boolean =>
+  rate !== undefined && rate !== text;
 
 function priceOf(cost: CallCost, factor: number, costSource: CostSource): Price {
   if (cost.missing !== undefined) return { costSource: `unpriced: ${cost.missing}` };

@@ -19,26 +19,38 @@ const MEMBERS = COST_NAMES.filter(({ on }) => on === 'json').map((name) => ({
   path: name.name.split('.'),
 }));
 
-/** The cost under a name; undefined for what is no amount, and for the zero of a list that does not know the model. */
+/**
+ * The cost under a name; undefined for what is no amount, and for the zero of a list that does not know the model.
+ * @param rest the value of the other attribute, where the cost has two.
+ */
 export function readCost(
   value: unknown,
-  { perUsd = 1, isComputed = false, isParts = false }: CostName,
+  { perUsd = 1, isComputed = false, isParts = false, and }: CostName,
+  rest?: unknown,
 ): ReportedCost | undefined {
-  const amount = isObject(value) ? readTotal(value, isParts) : readAmount(value);
+  const told = isObject(value) ? readTotal(value, isParts) : readAmount(value);
+  const amount = and === undefined ? told : addAll([told, readAmount(rest)]);
   if (amount === undefined || (isComputed && amount === 0)) return undefined;
   return { usd: amount / perUsd, isComputed };
 }
 
 function readTotal(costs: JsonObject, isParts: boolean): number | undefined {
   const total = costs.total ?? costs.total_cost;
-  if (total !== undefined || !isParts) return readAmount(total);
-  const parts = Object.values(costs).slice(0, MAX_PARTS).map(readAmount);
-  return parts.length > 0 && parts.every((part) => part !== undefined)
-    ? parts.reduce((sum, part) => sum + part, 0)
-    : undefined;
+  const names = Object.keys(costs).slice(0, MAX_PARTS);
+  const isWhole = isParts || [INPUT, OUTPUT].every((part) => names.some((name) => part.test(name)));
+  if (total !== undefined || !isWhole) return readAmount(total);
+  const parts = names.map((name) => readAmount(costs[name]));
+  return parts.length === 0 ? undefined : addAll(parts);
+}
+
+/** Undefined if one is. */
+function addAll(parts: readonly (number | undefined)[]): number | undefined {
+  return parts.every((part) => part !== undefined) ? parts.reduce((sum, part) => sum + part, 0) : undefined;
 }
 
 const MAX_PARTS = 64;
+const INPUT = /^(?:input|prompt)/;
+const OUTPUT = /^(?:output|completion)/;
 
 /** An amount of money, as a number or as text. */
 export function readAmount(value: unknown): number | undefined {

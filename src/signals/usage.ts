@@ -48,7 +48,8 @@ export class UsageReader {
     this.#modes.push(...listModes(readModes({ [name.slice(name.lastIndexOf('.') + 1)]: value })));
   }
 
-  #walk(value: JsonObject, node: UsageNode): void {
+  #walk(whole: JsonObject, node: UsageNode): void {
+    const value = withCamelCase(whole);
     this.#takeOthers(value, node);
     for (const [name, next] of node.members) {
       const member = value[name];
@@ -83,8 +84,10 @@ export class UsageReader {
    * The usage; `undefined` without a count of input or output. The total decides whether cached tokens are part of the
    * input, and reasoning part of the output, where the dialect does not; a usage that it fits in no way `disagrees`.
    */
-  settle({ model, passesCountsOn = false, isExclusive = false }: UsageContext = {}): TokenUsage | undefined {
+  settle(context: UsageContext = {}): TokenUsage | undefined {
+    const { model, passesCountsOn = false, isExclusive = false, isOwnTotal = false } = context;
     const counts = this.#counts;
+    if (this.#places.inputTokens?.dialects[0]?.isAlone === true) this.#forgetParts();
     const { inputTokens, outputTokens, totalTokens, cacheWrite1hTokens, reasoningTokens } = counts;
     if (inputTokens === undefined && outputTokens === undefined) return undefined;
     const written = addUp(counts.cacheWrite5mTokens, cacheWrite1hTokens);
@@ -99,9 +102,11 @@ export class UsageReader {
     };
     const apart: Apart = {
       cached:
-        passesCountsOn ||
-        (isExclusive && this.#isPassedOn()) ||
-        this.#isApart('inputTokens', CACHE_UNITS, 'cacheApart'),
+        !INCLUSIVE_MODEL.test(model ?? '') &&
+        !(isOwnTotal && totalTokens !== undefined) &&
+        (passesCountsOn ||
+          (isExclusive && this.#isPassedOn()) ||
+          this.#isApart('inputTokens', CACHE_UNITS, 'cacheApart')),
       written:
         this.#shareDialect('inputTokens', 'cacheReadTokens') &&
         !CACHE_WRITES.some((unit) => this.#shareDialect('inputTokens', unit)),
@@ -110,10 +115,13 @@ export class UsageReader {
     const rest = toRest(parts, totalTokens, model);
     const reading = chooseReading(parts, apart, totalTokens, rest > 0);
     const { cached, reasoning } = reading ?? NOTHING_BESIDE;
+    // No prompt is empty: zeros stand for what nobody counted.
+    const input = inputTokens === undefined ? undefined : parts.input + cached || undefined;
+    const output = parts.output + reasoning + rest;
+    if (input === undefined && output === 0) return undefined;
     return {
-      inputTokens: inputTokens === undefined ? undefined : parts.input + cached,
-      outputTokens:
-        outputTokens === undefined && reasoning === 0 ? undefined : parts.output + reasoning + rest,
+      inputTokens: input,
+      outputTokens: outputTokens === undefined && reasoning === 0 ? undefined : output,
       cacheReadTokens: counts.cacheReadTokens,
       cacheWriteTokens,
       cacheWrite1hTokens,
@@ -144,6 +152,10 @@ export class UsageReader {
     );
   }
 
+  #forgetParts(): void {
+    for (const unit of [...CACHE_UNITS, 'reasoningTokens', 'totalTokens'] as const) delete this.#counts[unit];
+  }
+
   #isPassedOn(): boolean {
     return this.#places.inputTokens?.dialects.some(({ isPassedOn }) => isPassedOn === true) === true;
   }
@@ -164,9 +176,14 @@ export interface UsageContext {
   readonly passesCountsOn?: boolean | undefined;
   /** Whether the provider's own input leaves cached tokens out. */
   readonly isExclusive?: boolean | undefined;
+  /** Whether the total is the provider's own, and has cached tokens in it whatever its input has. */
+  readonly isOwnTotal?: boolean | undefined;
   /** The attribute that holds the object. */
   readonly attribute?: string | undefined;
 }
+
+/** OpenAI's own input has the cached tokens in it, on Bedrock too. */
+const INCLUSIVE_MODEL = /^(?:[a-z-]{2,12}\.)?openai\./;
 
 const CACHE_WRITES = ['cacheWriteTokens', 'cacheWrite5mTokens', 'cacheWrite1hTokens'] as const;
 const CACHE_UNITS = ['cacheReadTokens', ...CACHE_WRITES] as const;
@@ -241,6 +258,15 @@ function chooseReading(
 function listBeside(part: number, whole: number, mustBe: boolean): number[] {
   if (part === 0) return [0];
   return mustBe || part > whole ? [part] : [0, part];
+}
+
+/** How .NET writes `inputTokenCount`. */
+const PASCAL_CASE = /^[A-Z][a-z]/;
+
+function withCamelCase(value: JsonObject): JsonObject {
+  const names = Object.keys(value);
+  if (names.length > MAX_MEMBERS || !names.some((name) => PASCAL_CASE.test(name))) return value;
+  return Object.fromEntries(names.map((name) => [name.charAt(0).toLowerCase() + name.slice(1), value[name]]));
 }
 
 /** Gemini's own thoughts, of which its answers in OpenAI's form tell nothing but the total. */

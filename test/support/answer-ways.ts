@@ -122,6 +122,25 @@ export async function spanOf(exchange: Exchange): Promise<ReadableSpan> {
   return telemetry.only;
 }
 
+/** The span of any call, whose stream is read to its end. */
+export async function spanDuring(call: () => Promise<unknown>): Promise<ReadableSpan> {
+  telemetry.reset();
+  processor = new ObservatorySpanProcessor();
+  await drain(await call());
+  return telemetry.only;
+}
+
+/** A client of OpenAI that gets this answer, whole or as the events of a stream. */
+export function openaiWith(answer: Json | readonly Json[]): import('openai').OpenAI {
+  const events = Array.isArray(answer) ? answer.map((event) => `data: ${JSON.stringify(event)}\n\n`) : [];
+  const response = {
+    status: 200,
+    headers: {},
+    ...(Array.isArray(answer) ? { sse: events.join('') } : { body: answer }),
+  };
+  return new OpenAI({ apiKey: 'sk-test', maxRetries: 0, fetch: play({ response } as Exchange, []) });
+}
+
 /** What the span of the provider's SDK says, ours or, with `native`, the one Anthropic's SDK makes itself. */
 export async function throughSpan(exchange: Exchange, native?: 'native'): Promise<Said> {
   anthropicInstrumentation.setConfig({

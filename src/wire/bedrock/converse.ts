@@ -19,7 +19,10 @@ export function readConverse(whole: unknown): Answer {
   return {
     provider: BEDROCK_NAME,
     finishReasons: reason === undefined ? [] : [reason],
-    usage: withLatency(readUsageObject(value.usage), readObject(value.performanceConfig).latency),
+    usage: withLatency(
+      readUsageObject(value.usage, { isOwnTotal: true }),
+      readObject(value.performanceConfig).latency,
+    ),
     serviceTier: readServiceTier(value),
     // A `server_tool_use` is run by Bedrock.
     toolCallCount: blocks.filter(({ toolUse }) => isObject(toolUse) && toolUse.type === undefined).length,
