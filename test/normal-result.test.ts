@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { compileSchema, parseExactJson, withIntegers, writeIntegers } from '../src/json/index.ts';
 import { connectServers, normalResult } from '../src/mcp-client/index.ts';
+import { fitMessages } from '../src/wire/contract/index.ts';
 import { PROVIDERS } from '../src/wire/index.ts';
 import { random } from './support/random.ts';
 
@@ -111,6 +112,59 @@ test('a result in the one form is the same object', () => {
       content: [...result.content, { type: 'text', text: 'x' }],
     });
   }
+});
+
+test('what a tool returned in place of content is its content, but for what is no result of a tool', () => {
+  const text = (text: string) => [{ type: 'text', text }];
+  const bare = { rows: 3, isError: false };
+  for (const more of [{}, { content: [] }, { content: null }])
+    assert.deepEqual(normalResult({ ...bare, ...more }).content, text('{"rows":3}'));
+  assert.deepEqual(normalResult({ content: [{ text: 'no type' }] }).content, text('no type'));
+  for (const whole of [
+    { content: [], isError: true },
+    { content: [], structuredContent: { a: 1 }, rows: 3 },
+    { content: text('x'), rows: 3 },
+    { content: [], resultType: 'input_required', inputRequests: {} },
+  ])
+    assert.equal(normalResult(whole), whole);
+});
+
+test('an image that a provider refuses for its size is a line of text', () => {
+  const png = Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    'base64',
+  );
+  const header = (...parts: readonly string[]) => Buffer.from(parts.join(''), 'latin1');
+  const wide = Buffer.from(png);
+  wide.writeUInt32BE(9_000, 16);
+  const small: readonly (readonly [string, Buffer])[] = [
+    ['image/png', png],
+    ['image/gif', header('GIF89a', 'a\0a\0', '\0'.repeat(30))],
+  ];
+  const large: readonly (readonly [string, Buffer])[] = [
+    ['image/png', wide],
+    ['image/png', Buffer.concat([png, Buffer.alloc(4_000_000)])],
+    ['image/gif', header('GIF89a', '\x01\0\x28\x23', '\0'.repeat(30))],
+    ['image/webp', header('RIFF....WEBPVP8X....', '\0\0\0\0', '\x28\x23\0', '\0\0\0')],
+    ['image/webp', header('RIFF....WEBPVP8L....', '/', '\x28\x23\0\0', '\0'.repeat(9))],
+    ['image/jpeg', header('\xff\xd8\xff\xe0\0\x04..', '\xff\xc0\0\x11\x08\0\x01\x23\x28', '\0'.repeat(9))],
+  ];
+  const sent = (images: readonly (readonly [string, Buffer])[], key: string) => {
+    const parts = images.map(([mimeType, data]) => ({
+      type: 'image' as const,
+      mimeType,
+      data: data.toString('base64'),
+    }));
+    return (
+      JSON.stringify(fitMessages([{ role: 'user', parts }], key as 'openai')).split('too large').length - 1
+    );
+  };
+  assert.deepEqual([sent(small, 'anthropic'), sent(large, 'anthropic')], [0, large.length]);
+  assert.equal(sent(large, 'openai'), 0);
+  const many = Buffer.from(png);
+  many.writeUInt32BE(2_100, 20);
+  const images = (count: number) => Array.from({ length: count }, () => ['image/png', many] as const);
+  assert.deepEqual([sent(images(20), 'anthropic'), sent(images(21), 'anthropic')], [0, 21]);
 });
 
 test('every provider reads the integers of a call exactly, streamed or whole', async () => {

@@ -39,6 +39,23 @@ test('an optional member of the envelope that is null counts as absent, and the 
   assert.equal(messagesIn(answer({ result: 'text' }))[0]?.error?.code, -32603);
 });
 
+test('an error is read in each form in which servers write one, and one that says nothing is none', () => {
+  const internal = -32603;
+  for (const [error, code, message] of [
+    ['no such row', internal, 'no such row'],
+    [{ code: 'ENOENT', message: 'no such row' }, internal, 'no such row'],
+    [{ code: -32000.5, message: 'no such row' }, internal, 'no such row'],
+    [{ code: -32050 }, -32050, '{"code":-32050}'],
+    [{ code: -32050, message: { detail: 'no' } }, -32050, '{"detail":"no"}'],
+  ] as const)
+    assert.deepEqual(messagesIn(answer({ error })), [{ jsonrpc: '2.0', id: 7, error: { code, message } }]);
+  for (const error of [{}, [], '', false, { code: 0, message: '' }])
+    assert.deepEqual(messagesIn(answer({ result: RESULT, error })), [
+      { jsonrpc: '2.0', id: 7, result: RESULT },
+    ]);
+  assert.equal(messagesIn(answer({ result: RESULT, error: 'no' }))[0]?.error?.message, 'no');
+});
+
 test('what a server says of itself in a handshake is read as far as it can be', () => {
   const handshake = (more: object) => {
     const [message] = messagesIn(answer({ result: { protocolVersion: '2025-06-18', ...more } }));
@@ -88,7 +105,8 @@ test('a message for the request is its answer under any status; anything else is
     [429, 'slow down', /refused the request, HTTP 429: slow down$/],
     [200, answer({ id: 8, result: {} }), /no answer to this request, HTTP 200/],
     [204, '', /no answer to this request, HTTP 204$/],
-    [401, '{}', /wants other credentials/],
+    [401, '', /wants other credentials, HTTP 401; /],
+    [403, 'not enabled for this key', /does not allow this .*, HTTP 403 \(not enabled for this key\); /],
   ] as const) {
     const error = await read(status, body);
     assert.ok(error instanceof Error && !(error instanceof SessionExpired), body);

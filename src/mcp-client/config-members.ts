@@ -57,7 +57,8 @@ function adviceOn(member: string): string {
   return member === 'timeout' ? ': clients differ in its unit; use "connect_timeout", in seconds' : '';
 }
 
-function warn(message: string): void {
+/** Says something once in a process. */
+export function warn(message: string): void {
   if (told.has(message) || told.size >= MAX_TOLD) return;
   told.add(message);
   warnVisibly(`mcp-observatory: ${message}`);

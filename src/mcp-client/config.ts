@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { FILE_LIMITS, isObject, type JsonObject, parseStrictJson } from '../json/index.ts';
 import { FieldReader, type HeaderSource, invalid, show, type Variables } from './config-fields.ts';
-import { nameUnknownMembers } from './config-members.ts';
+import { nameUnknownMembers, warn } from './config-members.ts';
 import { readToolFilter, type ToolFilter } from './tool-filter.ts';
 import { readReason } from './unavailable.ts';
 
@@ -142,8 +142,8 @@ async function readDocument(config: unknown): Promise<ConfigDocument> {
   return { ...toDocument(document), workspace: isSettings ? dirname(folder) : undefined };
 }
 
-/** Where clients keep their servers: Claude and Cursor, VS Code, Zed, OpenCode. */
-const PLACES = ['mcpServers', 'servers', 'context_servers', 'mcp'] as const;
+/** Where clients keep their servers: Claude and Cursor, VS Code, Zed, OpenCode, Codex. */
+const PLACES = ['mcpServers', 'servers', 'context_servers', 'mcp', 'mcp_servers'] as const;
 
 function toDocument(document: unknown): ConfigDocument {
   if (!isObject(document)) throw invalid(`Expected a server config object, got ${show(document)}.`);
@@ -155,8 +155,11 @@ function toDocument(document: unknown): ConfigDocument {
   if (lists.length === 0 && isBareList(document)) return { servers: document, inputs: undefined };
   if (lists.length === 0) {
     throw invalid(
-      `Expected "mcpServers" to be an object of servers by name, got ${show(document.mcpServers)}; write { "mcpServers": { "name": { "command": "..." } } }.`,
+      `Expected "mcpServers" to be an object of servers by name, got ${show(document.mcpServers)}${besides(document)}; write { "mcpServers": { "name": { "command": "..." } } }.`,
     );
+  }
+  for (const [name, entry] of Object.entries(document)) {
+    if (isStray(entry)) warn(`Server "${name}" stands beside "${places[0]}", so it is not used.`);
   }
   const servers: Record<string, unknown> = {};
   for (const [name, entry] of lists.flatMap((list) => Object.entries(list))) {
@@ -165,6 +168,18 @@ function toDocument(document: unknown): ConfigDocument {
     servers[name] = entry;
   }
   return { servers, inputs: document.inputs };
+}
+
+/** Something with a command and its arguments, or a URL, that is no server where it stands. */
+function isStray(entry: unknown): boolean {
+  if (!isObject(entry)) return false;
+  return typeof entry.url === 'string' || (typeof entry.command === 'string' && Array.isArray(entry.args));
+}
+
+/** What an object has in place of the member that is wanted. */
+function besides(given: JsonObject): string {
+  const names = Object.keys(given).slice(0, 8).map(show);
+  return names.length === 0 ? '' : ` (there is ${names.join(', ')})`;
 }
 
 function parseDocument(document: ConfigDocument, options: ParseConfigOptions): readonly ServerConfig[] {
@@ -179,7 +194,7 @@ function parseDocument(document: ConfigDocument, options: ParseConfigOptions): r
     if (!isObject(entry)) throw invalid(`Server "${name}": expected an object, got ${show(entry)}.`);
     const read = new FieldReader(name, entry, variables);
     if (isLeftOut(read)) continue;
-    const server = parseServer(read);
+    const server = parseServer(read, entry);
     nameUnknownMembers(read, entry);
     const tools = readToolFilter(entry, (member) =>
       read.error(`has ${show(entry[member])} as "${member}"; expected a list of names of tools`),
@@ -207,7 +222,7 @@ function isBareList(document: JsonObject): boolean {
   );
 }
 
-function parseServer(read: FieldReader): ServerConfig {
+function parseServer(read: FieldReader, entry: JsonObject): ServerConfig {
   const declared = read.transport();
   const protocol = read.oneOf(['protocol'], ['auto', 'v1', 'v2']) ?? 'auto';
   const [command, ...more] = read.command();
@@ -215,7 +230,7 @@ function parseServer(read: FieldReader): ServerConfig {
   if ((command === undefined) === (url === undefined)) {
     throw read.error(
       command === undefined
-        ? 'has neither "command" nor "url"; give one of them'
+        ? `has neither "command" nor "url"${besides(entry)}; give one of them`
         : 'has both "command" and "url"; give one of them',
     );
   }

@@ -3,7 +3,7 @@
  * is null, and its request then waits for its timeout; here such a member counts as absent.
  */
 import { stripVTControlCharacters } from 'node:util';
-import { isObject, type JsonObject, parseExactJson } from '../json/index.ts';
+import { isObject, type JsonObject, parseExactJson, readObject, toJsonText } from '../json/index.ts';
 import type { JsonRpcMessage } from './session.ts';
 
 /** Levels of capabilities that are looked into. */
@@ -13,9 +13,9 @@ const OF_OBJECTS: ReadonlySet<string> = new Set(['experimental', 'extensions']);
 const IMPLEMENTATION_TEXTS = ['title', 'description', 'websiteUrl'];
 const NO_ANSWER = 'The server sent an answer that is neither a result nor an error of JSON-RPC.';
 export const INTERNAL_ERROR = -32603;
-/** Members that may be null in place of absent, the sign of an answer to `initialize`, and digits no double holds. */
+/** Errors, members that may be null in place of absent, the sign of an answer to `initialize`, digits no double holds. */
 const MAY_NEED_REPAIR =
-  /"(?:error|result|params|_meta|id|data|progressToken)"\s{0,9}:\s{0,9}null|"protocolVersion"|"supportedVersions"|\d{16}/;
+  /"error"\s{0,9}:|"(?:result|params|_meta|id|data|progressToken)"\s{0,9}:\s{0,9}null|"protocolVersion"|"supportedVersions"|\d{16}/;
 /** A short text is read again whatever it holds. */
 const SHORT_TEXT = 2_048;
 
@@ -64,18 +64,28 @@ function readAnswer({ jsonrpc, id: given, result, error }: JsonObject): JsonRpcM
   const id = readId(given);
   const isAnswer = result !== undefined || error !== undefined || jsonrpc === '2.0';
   if (id === undefined || !isAnswer) return undefined;
-  const hasError = error !== undefined && error !== null;
-  const hasResult = result !== undefined && result !== null;
-  if (hasResult && !hasError && isObject(result)) return { jsonrpc: '2.0', id, result: readResult(result) };
-  if (hasError && !hasResult && isObject(error)) {
-    const { code, message, data } = error;
-    if (Number.isSafeInteger(code) && typeof message === 'string') {
-      const more = data === undefined || data === null ? {} : { data };
-      return { jsonrpc: '2.0', id, error: { code: code as number, message, ...more } };
-    }
-  }
+  const said = readError(error);
+  if (isObject(result) && (said === undefined || !saysSomething(error)))
+    return { jsonrpc: '2.0', id, result: readResult(result) };
+  if (said !== undefined) return { jsonrpc: '2.0', id, error: said };
   if (jsonrpc !== '2.0') return undefined;
   return { jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: NO_ANSWER } };
+}
+
+/** An error as servers write it: a text, a code in words, a message that is an object or none at all. */
+export function readError(error: unknown): JsonRpcMessage['error'] {
+  if (error === undefined || error === null) return undefined;
+  const { code, message, data } = readObject(error);
+  return {
+    code: Number.isSafeInteger(code) ? (code as number) : INTERNAL_ERROR,
+    message: [message, error].find((text) => typeof text === 'string') ?? toJsonText(message ?? error) ?? '',
+    ...(data === undefined || data === null ? {} : { data }),
+  };
+}
+
+/** Go writes an error of zeros where there was none. */
+function saysSomething(error: unknown): boolean {
+  return typeof error === 'object' ? Object.values(error ?? {}).some(Boolean) : Boolean(error);
 }
 
 function readId(id: unknown): string | number | undefined {

@@ -1,6 +1,6 @@
 /** What a server answered to a POST: a message for the request is its answer, whatever the HTTP status. */
-import { isObject, stringAt } from '../json/index.ts';
-import { INTERNAL_ERROR, messagesIn, parseMessage } from './envelope.ts';
+import { isObject } from '../json/index.ts';
+import { messagesIn, parseMessage, readError } from './envelope.ts';
 import { nothingThere, SessionExpired, unauthorized } from './http-refusal.ts';
 import type { JsonRpcId, JsonRpcMessage, McpSession } from './session.ts';
 
@@ -39,7 +39,7 @@ export async function readPostResponse(
   const messages = messagesIn(text);
   const answer = messages.find((message) => message.method === undefined && message.id === posted.id);
   if (method === 'initialize' || method === 'server/discover')
-    return readHandshake(new Response(text, response), method, answer && messages);
+    return readHandshake(withText(text, response), method, answer && messages);
   const lost = lostSession(response, init, answer, text);
   if (lost !== undefined) return { response, error: lost };
   if (answer !== undefined) return { response: asJson(response, messages) };
@@ -55,7 +55,12 @@ export async function passAnswerOn(response: Response, init: RequestInit | undef
   const text = await response.text();
   const messages = messagesIn(text);
   const isAnswered = messages.some((message) => message.method === undefined && message.id === posted.id);
-  return isAnswered ? asJson(response, messages) : new Response(text, response);
+  return isAnswered ? asJson(response, messages) : withText(text, response);
+}
+
+/** Some statuses allow no body, not even an empty one. */
+function withText(text: string, response: Response): Response {
+  return new Response(text === '' ? null : text, response);
 }
 
 export function requestIdIn(init: RequestInit | undefined): JsonRpcId | undefined {
@@ -71,11 +76,10 @@ export function findStrayError(text: string, requestId: JsonRpcId): JsonRpcMessa
   const value = parseMessage(text);
   // The SDK for Python says "server-error".
   if (!isObject(value) || value.method !== undefined || typeof value.id === 'number') return undefined;
-  const { id, error } = value;
-  const message = typeof error === 'string' ? error : stringAt(error, 'message');
-  if (message === undefined || id === requestId) return undefined;
-  const given = isObject(error) && Number.isSafeInteger(error.code) ? (error.code as number) : INTERNAL_ERROR;
-  const code = isAboutSession(message) ? SESSION_NOT_FOUND : given;
+  const error = readError(value.error);
+  if (error === undefined || value.id === requestId) return undefined;
+  const { message } = error;
+  const code = isAboutSession(message) ? SESSION_NOT_FOUND : error.code;
   return { jsonrpc: '2.0', id: requestId, error: { code, message } };
 }
 
@@ -179,7 +183,7 @@ function expired(status: number, text: string): SessionExpired {
 
 function unanswered(response: Response, text: string): Error {
   const { status, ok } = response;
-  if (status === 401 || status === 403) return unauthorized(response);
+  if (status === 401 || status === 403) return unauthorized(response, quoted(text));
   return new Error(
     ok
       ? `the server sent no answer to this request, ${statusAndText(status, text)}`
@@ -190,10 +194,15 @@ function unanswered(response: Response, text: string): Error {
 const MAX_READ = 4_000;
 const MAX_QUOTED = 200;
 
-/** The status, and the beginning of what a body says: of a page its title. */
 function statusAndText(status: number, body: string): string {
+  const text = quoted(body);
+  return `HTTP ${status}${text === '' ? '' : `: ${text}`}`;
+}
+
+/** The beginning of what a body says: of a page its title. */
+function quoted(body: string): string {
   const head = body.slice(0, MAX_READ);
   const title = /<title>([^<]{1,200})/i.exec(head)?.[1];
   const text = (title ?? head.replace(/<[^<>]{0,200}>/g, ' ')).replace(/\s+/g, ' ').trim();
-  return `HTTP ${status}${text === '' ? '' : `: ${text.slice(0, MAX_QUOTED)}`}`;
+  return text.slice(0, MAX_QUOTED);
 }

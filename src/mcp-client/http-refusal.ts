@@ -18,10 +18,13 @@ export function nothingThere(status: number): Error {
   );
 }
 
-/** The error for 401 and 403, with what to do about it. */
-export function unauthorized({ status, headers }: Pick<Response, 'status' | 'headers'>): Error {
-  const challenge = headers.get('www-authenticate');
-  const wants = challenge === null ? '' : ` (${challenge.slice(0, MAX_CHALLENGE)})`;
+/**
+ * The error for 401 and 403, with what to do about it.
+ * @param said what stands in the body.
+ */
+export function unauthorized({ status, headers }: Pick<Response, 'status' | 'headers'>, said = ''): Error {
+  const challenge = headers.get('www-authenticate') ?? said;
+  const wants = challenge === '' ? '' : ` (${challenge.slice(0, MAX_CHALLENGE)})`;
   const remedy =
     'set "headers": { "authorization": "Bearer ..." } for it in the server config, or pass a function as headers that returns fresh ones';
   return new Error(

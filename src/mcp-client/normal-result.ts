@@ -12,7 +12,7 @@ export function normalResult(raw: unknown): JsonObject {
     return normalResult(raw.toolResult);
   const { content, structuredContent, isError, _meta: meta } = raw;
   const read: Record<string, unknown> = { ...raw };
-  const blocks = readBlocks(content, structuredContent);
+  const blocks = readBlocks(content, structuredContent, raw);
   if (blocks !== content) setOrDelete(read, 'content', blocks);
   const structure = structuredContent === null ? undefined : toWellFormedValue(structuredContent);
   if (structure !== structuredContent) setOrDelete(read, 'structuredContent', structure);
@@ -40,8 +40,8 @@ function isErrorIn(value: unknown): true | undefined {
   return value === 'true' || value === 1 ? true : undefined;
 }
 
-function readBlocks(content: unknown, structure: unknown): unknown {
-  if (Array.isArray(content)) {
+function readBlocks(content: unknown, structure: unknown, raw: JsonObject): unknown {
+  if (Array.isArray(content) && content.length > 0) {
     let isChanged = false;
     const blocks = content.map((block: unknown) => {
       const read = readBlock(block);
@@ -50,10 +50,30 @@ function readBlocks(content: unknown, structure: unknown): unknown {
     });
     return isChanged ? blocks : content;
   }
-  if (isMissing(content)) return isMissing(structure) ? [] : undefined;
+  // The SDK adds an empty list where there is no content.
+  if (isMissing(content) || (Array.isArray(content) && content.length === 0)) {
+    const own = isMissing(structure) ? ownMembers(raw) : undefined;
+    if (own !== undefined) return [textBlock(textIn(own))];
+    return isMissing(content) && !isMissing(structure) ? undefined : (content ?? []);
+  }
   return [
     isObject(content) && typeof content.type === 'string' ? readBlock(content) : textBlock(textIn(content)),
   ];
+}
+
+/** Members of a result that the protocol knows. */
+const RESULT_MEMBERS: ReadonlySet<string> = new Set([
+  'content',
+  'structuredContent',
+  'isError',
+  'toolResult',
+  '_meta',
+]);
+
+/** What a server returned in place of content. What has a type of its own is no result of a tool. */
+function ownMembers(raw: JsonObject): JsonObject | undefined {
+  const own = Object.entries(raw).filter(([key, value]) => !RESULT_MEMBERS.has(key) && !isMissing(value));
+  return own.length === 0 || raw.resultType !== undefined ? undefined : Object.fromEntries(own);
 }
 
 function textBlock(text: string): JsonObject {
@@ -71,6 +91,7 @@ const BLOCK_TYPES: ReadonlySet<unknown> = new Set(['text', 'image', 'audio', 're
 function readBlock(given: unknown): unknown {
   if (typeof given === 'string') return textBlock(given);
   if (!isObject(given)) return given;
+  if (isMissing(given.type) && typeof given.text === 'string') return readBlock({ ...given, type: 'text' });
   const block = BLOCK_TYPES.has(given.type) ? withoutNulls(given) : given;
   switch (block.type) {
     case 'text':

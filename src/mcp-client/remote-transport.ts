@@ -10,6 +10,7 @@ import type { MessageLimits } from './message-meter.ts';
 import { RequestWatch } from './request-watch.ts';
 import { boundMessages } from './response-body.ts';
 import type { Transport } from './session.ts';
+import { isNoMessage } from './unavailable.ts';
 
 /** Bound on the request that ends a session at the server. */
 const TERMINATE_TIMEOUT_MS = 1_000;
@@ -77,7 +78,9 @@ export async function openRemoteTransport(
       room: () => backlog.room(init?.signal),
       requestId: requestIdIn(init),
     });
-    const answer = await readPostResponse(bounded, init);
+    // What an SSE server says to a POST is no answer; that comes on its stream.
+    const isReceipt = options.kind === 'sse' && bounded.ok;
+    const answer = isReceipt ? { response: bounded } : await readPostResponse(bounded, init);
     // By the specification the session is over, and a new one has to be initialized.
     if (answer.error instanceof SessionExpired) {
       isExpired = true;
@@ -117,7 +120,7 @@ export async function openRemoteTransport(
     const { onerror } = transport;
     transport.onerror = (error) => {
       onerror?.(error);
-      if (established) options.onLost(error);
+      if (established && !isNoMessage(error)) options.onLost(error);
     };
   }
   return {

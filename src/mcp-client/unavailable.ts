@@ -80,6 +80,11 @@ export function readReason(error: unknown): string {
     : message;
 }
 
+/** Whether the SDKs could not read what a server sent: a sign of life, for instance. */
+export function isNoMessage(error: unknown): boolean {
+  return error instanceof SyntaxError || (error instanceof Error && readIssues(error) !== undefined);
+}
+
 const MAX_ISSUES = 3;
 
 /** The SDKs check messages with Zod, whose errors have a list of issues as JSON for their message. */

@@ -13,7 +13,7 @@ import {
   definitionProblem,
   type ToolsByServer,
   toolHash,
-  withInputSchema,
+  withSchemas,
 } from './tool-definition.ts';
 
 /** A tool of the catalog. */
@@ -288,7 +288,7 @@ export class ToolCatalog {
 function toListing(tools: readonly ToolDefinition[]): Listing {
   const listing: Listing = new Map();
   for (const listed of tools) {
-    const definition = withInputSchema(listed);
+    const definition = withSchemas(listed);
     const name = typeof definition?.name === 'string' ? definition.name : '';
     const twin = listing.get(name);
     if (twin === undefined) listing.set(name, { definition, isTwin: false, tool: undefined });

@@ -25,11 +25,17 @@ const DEFINITION_LIMITS: JsonLimits = {
   largeIntegers: 'text',
 };
 
-/** A missing `inputSchema` means that the tool takes no arguments, with a gate and without. */
-export function withInputSchema(tool: ToolDefinition): ToolDefinition {
-  return isObject(tool) && isMissingSchema(tool.inputSchema)
-    ? { ...tool, inputSchema: { type: 'object' } }
-    : tool;
+/** A missing `inputSchema` means that the tool takes no arguments, and an `outputSchema` may be null for absent. */
+export function withSchemas(tool: ToolDefinition): ToolDefinition {
+  if (!isObject(tool)) return tool;
+  const { inputSchema, outputSchema, ...rest } = tool;
+  const isAbsent = outputSchema !== undefined && isMissingSchema(outputSchema);
+  if (!isAbsent && !isMissingSchema(inputSchema)) return tool;
+  return {
+    ...rest,
+    inputSchema: isMissingSchema(inputSchema) ? { type: 'object' } : inputSchema,
+    ...(isMissingSchema(outputSchema) ? {} : { outputSchema }),
+  };
 }
 
 /**
@@ -48,7 +54,7 @@ export function definitionProblem(tool: unknown): string | undefined {
     if (error instanceof StrictJsonError) return error.message;
     throw error;
   }
-  if (outputSchema !== undefined && !isSchema(outputSchema)) return `'outputSchema' is a JSON Schema`;
+  if (!isMissingSchema(outputSchema) && !isSchema(outputSchema)) return `'outputSchema' is a JSON Schema`;
   return isMissingSchema(inputSchema) ? undefined : inputProblem(inputSchema);
 }
 
@@ -70,7 +76,7 @@ function inputProblem(schema: unknown): string | undefined {
  * inputSchema, outputSchema, annotations, and those keys of `_meta` that are named in `metaKeys`.
  */
 export function toolHash(tool: ToolDefinition, metaKeys: readonly string[] = []): string {
-  const { name, title, description, inputSchema, outputSchema, annotations } = withInputSchema(tool);
+  const { name, title, description, inputSchema, outputSchema, annotations } = withSchemas(tool);
   const meta = pick(tool._meta, metaKeys);
   return sha256Hex(
     canonicalJson({ name, title, description, inputSchema, outputSchema, annotations, _meta: meta }),

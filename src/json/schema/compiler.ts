@@ -161,7 +161,8 @@ export class Compiler {
     }
     for (const keyword of REFERENCES) {
       const reference = schema[keyword];
-      if (reference !== undefined) found.push(this.#reference(keyword, reference, resource, reading));
+      if (reference !== undefined)
+        found.push(this.#attempt(() => this.#reference(keyword, reference, resource, reading)));
     }
     if (isReference) return found.filter((each) => each !== undefined);
     const context = {

@@ -89,7 +89,7 @@ export class Resources {
       ? this.#follow(fragment, resource)
       : { schema: resource.anchors.get(fragment), resource, anchor: fragment };
     if (found.schema === undefined) {
-      throw new SchemaRefusedError(`The reference ${shown(reference)} leads nowhere`);
+      throw new MisusedKeywordError(`The reference ${shown(reference)} leads nowhere`);
     }
     return found;
   }

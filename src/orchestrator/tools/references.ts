@@ -13,9 +13,9 @@ export interface ReferencedSchema {
 /**
  * Brings every reference into one form. References by pointer into any place of the document, by anchor, by `$id`, and
  * to the root itself become references to a definition; definitions nobody refers to are left out. Identifiers go:
- * nothing uses them afterwards.
+ * nothing uses them afterwards. One that leads out of the document or to nothing goes too: the server knows what it means.
  *
- * @throws Unconvertible for a reference that leads out of the document or to nothing.
+ * @throws Unconvertible for a definition by itself alone.
  */
 export function collectReferences(root: Schema): ReferencedSchema {
   const targets = indexIdentifiers(root);
@@ -47,6 +47,7 @@ export function collectReferences(root: Schema): ReferencedSchema {
       delete mapped[keyword];
       if (typeof reference !== 'string') continue;
       const target = resolve(reference, root, targets);
+      if (target === undefined) continue;
       mapped.$ref = PREFIX + toName(target, formatHint(reference));
     }
     return mapped;
@@ -147,14 +148,12 @@ function indexIdentifiers(root: Schema): ReadonlyMap<string, Schema> {
   return index;
 }
 
-function resolve(reference: string, root: Schema, index: ReadonlyMap<string, Schema>): AnySchema {
+function resolve(reference: string, root: Schema, index: ReadonlyMap<string, Schema>): AnySchema | undefined {
   const known = index.get(reference.replace(/#$/, ''));
   if (known !== undefined) return known;
   const [document = '', fragment = ''] = reference.split('#', 2);
   const base = document === '' ? root : index.get(document);
-  const target = base === undefined ? undefined : followPointer(base, fragment);
-  if (target !== undefined) return target;
-  throw new Unconvertible(`its schema refers to ${JSON.stringify(reference)}, which is not in the schema`);
+  return base === undefined ? undefined : followPointer(base, fragment);
 }
 
 function followPointer(root: Schema, fragment: string): AnySchema | undefined {
