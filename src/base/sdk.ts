@@ -20,7 +20,7 @@ interface LoadedSdk {
   /** The resource detected from the environment, with this service name if given. */
   createResource(serviceName: string | undefined): unknown;
   /** Builds a provider with these processors. */
-  createProvider(resource: unknown, processors: SpanProcessor[]): ManagedProvider;
+  createProvider(resource: unknown, processors: SpanProcessor[], idGenerator?: object): ManagedProvider;
 }
 
 /** A tracer provider with the life-cycle methods that both SDK lines have. */
@@ -90,9 +90,14 @@ function usable(sdk: Loaded, resources: Loaded, isSdk2: boolean): LoadedSdk {
   >;
   return {
     createResource: (serviceName) => toResource(resources, serviceName),
-    createProvider: (resource, spanProcessors) => {
+    createProvider: (resource, spanProcessors, idGenerator) => {
       const sampler = isSdk2 ? undefined : samplerIn(sdk, process.env);
-      return new Provider({ resource, spanProcessors, ...(sampler === undefined ? {} : { sampler }) });
+      return new Provider({
+        resource,
+        spanProcessors,
+        ...(sampler === undefined ? {} : { sampler }),
+        ...(idGenerator === undefined ? {} : { idGenerator }),
+      });
     },
   };
 }

@@ -1,11 +1,14 @@
-import { type Context, context, createContextKey } from '@opentelemetry/api';
+import { type Context, context, createContextKey, ROOT_CONTEXT } from '@opentelemetry/api';
 
 /** The context key with which `@opentelemetry/core` (SDK 2 and 3) suppresses tracing; keys are equal by description. */
 const SUPPRESS_TRACING = createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING');
 
-/** Runs internal work untraced, so that an instrumented `pg` does not trace the export of traces. */
-export function withoutTracing<T>(work: () => T): T {
-  return context.with(context.active().setValue(SUPPRESS_TRACING, true), work);
+/**
+ * Runs internal work untraced, so that an instrumented `pg` does not trace the export of traces.
+ * @param from the context to run in. None by default: Sentry traces what runs below a span of its own all the same.
+ */
+export function withoutTracing<T>(work: () => T, from: Context = ROOT_CONTEXT): T {
+  return context.with(from.setValue(SUPPRESS_TRACING, true), work);
 }
 
 /** Whether tracing is suppressed in this context, by the application or an exporter. */

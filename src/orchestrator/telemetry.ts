@@ -86,7 +86,7 @@ export class RunTelemetry {
     const active = trace.setSpan(context.active(), span);
     try {
       // The span is made here, where retries and streaming are known: one of the SDK would count the same tokens again.
-      const completion = await context.with(active, () => withoutTracing(call));
+      const completion = await withoutTracing(call, active);
       span.setAttributes(completionAttributes(completion));
       this.#tell(span, { request, tools, completion, history: past });
       this.#record(startedAt, {}, completion);

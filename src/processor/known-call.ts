@@ -1,7 +1,7 @@
 /** Model calls as their spans have them, and whether two of these are one call. */
-import type { HrTime } from '@opentelemetry/api';
+import { type Context, type HrTime, type Span, SpanKind, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { type FieldValues, isOwnScope, isPackageScope, semconv } from '../base/index.ts';
+import { type FieldValues, isOwnScope, isPackageScope, MCP_SCOPE, semconv } from '../base/index.ts';
 import { type InteractionKind, isModelCall, kindInWords } from '../interaction/index.ts';
 import { toText } from '../json/index.ts';
 import type { TokenUsage } from '../signals/index.ts';
@@ -267,6 +267,24 @@ function findProcess(resource: ReadableSpan['resource'] | undefined): ProcessKey
     processes.set(resource, keys);
   }
   return keys;
+}
+
+/** What two spans of one request to an MCP server have in common. */
+const REQUEST = [semconv.ATTR_MCP_METHOD_NAME, semconv.ATTR_JSONRPC_REQUEST_ID] as const;
+
+/**
+ * A server library may write its span of a request while it is answered, into another trace than ours.
+ * @returns the id of our span of that request, if it is the active one.
+ */
+export function findRecord(span: Partial<ReadableSpan>, active: Context): string | undefined {
+  const ours = trace.getSpan(active) as (Span & Partial<ReadableSpan>) | undefined;
+  if (span.kind !== SpanKind.SERVER || ours?.kind !== SpanKind.SERVER) return undefined;
+  const isOne = REQUEST.every((name) => {
+    const value = span.attributes?.[name];
+    return value !== undefined && value === ours.attributes?.[name];
+  });
+  const isTwin = isOne && ours.instrumentationScope?.name === MCP_SCOPE;
+  return isTwin && span.instrumentationScope?.name !== MCP_SCOPE ? ours.spanContext().spanId : undefined;
 }
 
 /** Adds a call to a list of at most `limit`, the oldest forgotten first. */

@@ -71,11 +71,17 @@ async function startAndGiveWay(): Promise<Sdks> {
   let used: readonly Instrumentation[] = [];
   // At once: until then the API would refuse the application's SDK.
   giveWay((provider) => {
-    ours?.standby.giveWayTo(provider);
-    for (const instrumentation of used) instrumentation.setTracerProvider(provider);
+    const start = (from: TracerProvider) => {
+      ours?.standby.giveWayTo(from);
+      for (const instrumentation of used) instrumentation.setTracerProvider(from);
+    };
+    start(provider);
     // Metrics of ours go on until the application has a meter provider too.
-    if (ours !== undefined) void quietly('give way', ours.observatory.giveWayTo(provider));
-    else void joinTo(provider);
+    const given = ours?.observatory.giveWayTo(provider);
+    if (given === undefined)
+      void joinTo(provider).then((beside) => start(beside?.tracerProvider ?? provider));
+    else start(given.tracerProvider);
+    void quietly('give way', given?.done);
   });
   const useMeters = meterUse(ours?.observatory.meterProvider, () => ours?.observatory.stopMetrics());
   return {
@@ -88,7 +94,14 @@ async function startAndGiveWay(): Promise<Sdks> {
 
 async function joinRunning(provider: TracerProvider): Promise<Sdks> {
   const beside = await joinTo(provider);
-  return { use: meterUse(beside?.meterProvider, () => beside?.stopMetrics()) };
+  const useMeters = meterUse(beside?.meterProvider, () => beside?.stopMetrics());
+  return {
+    use: (instrumentations) => {
+      const own = beside?.tracerProvider ?? provider;
+      if (own !== provider) for (const one of instrumentations) one.setTracerProvider(own);
+      useMeters(instrumentations);
+    },
+  };
 }
 
 /** @returns a function that gives instrumentations our meter provider, if any, until the application sets its own. */

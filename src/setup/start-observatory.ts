@@ -20,6 +20,7 @@ import { type Destinations, exportNow } from './last-export.ts';
 import { type ManagedMeterProvider, type RunningMetrics, startMetrics } from './meter-provider.ts';
 import { type ResolvedStartOptions, resolveStartOptions, type StartOptions } from './options.ts';
 import { registerGlobally } from './register-globally.ts';
+import type { OtherProcessors } from './registration/index.ts';
 
 /** A running SDK; `await using` it, or call `shutdown()`. */
 export interface Observatory extends AsyncDisposable {
@@ -66,8 +67,12 @@ export interface RunningObservatory extends Observatory {
   /**
    * Leaves spans to the application's SDK, also those of ours that end later, and keeps writing rows. If that SDK takes
    * no processors, ours exports what it has begun.
+   * @returns where spans of ours start from now on, and the end of the change.
    */
-  giveWayTo(provider: TracerProvider): Promise<void>;
+  giveWayTo(provider: TracerProvider): {
+    readonly tracerProvider: TracerProvider;
+    readonly done: Promise<void>;
+  };
   stopMetrics(): Promise<void>;
 }
 
@@ -114,6 +119,8 @@ export async function start(
 
 /** The exports beside an application's SDK. */
 export interface Beside {
+  /** Where spans of ours start: the application's, or one beside it. */
+  readonly tracerProvider: TracerProvider;
   readonly meterProvider: ManagedMeterProvider | undefined;
   stopMetrics(): Promise<void>;
 }
@@ -126,12 +133,11 @@ export async function startBeside(options: StartOptions, provider: TracerProvide
   const resolved = resolveStartOptions(options, process.env);
   const store = await openStore(resolved);
   const deadline = () => findExitDeadline(resolved.exitDeadlineMs, store?.exporter.isMigrating);
-  const isJoined = joinSdk(provider, store?.processor, deadline) !== undefined;
-  const rows = isJoined ? store?.processor : undefined;
-  if (!isJoined) await store?.processor.shutdown();
+  const { tracerProvider } = joinSdk(provider, store?.processor, deadline);
+  const rows = store?.processor;
   const metrics = await metricsBeside(resolved);
   if (rows === undefined && metrics === undefined)
-    return { meterProvider: undefined, stopMetrics: async () => {} };
+    return { tracerProvider, meterProvider: undefined, stopMetrics: async () => {} };
   const target = {
     forceFlush: (limitMs: number) => both(rows?.forceFlush(limitMs), metrics?.flush(limitMs)),
     shutdown: async (limitMs: number) => {
@@ -146,7 +152,7 @@ export async function startBeside(options: StartOptions, provider: TracerProvide
     await metrics?.stop(SHUTDOWN_MS);
     if (rows === undefined) handlers.removeLast();
   };
-  return { meterProvider: metrics?.provider, stopMetrics };
+  return { tracerProvider, meterProvider: metrics?.provider, stopMetrics };
 }
 
 async function metricsBeside(resolved: ResolvedStartOptions): Promise<RunningMetrics | undefined> {
@@ -259,9 +265,7 @@ function manage(
     stopped ??= stop(limitMs).finally(() => exitHandlers?.removeLast());
     return stopped;
   };
-  const giveWayTo = async (provider: TracerProvider) => {
-    const theirs = joinSdk(provider, postgres, deadline);
-    if (theirs === undefined) return;
+  const handOverTo = async (theirs: OtherProcessors) => {
     outlet.redirect((span) => theirs.take(span));
     const sender = otlp?.processor;
     for (const span of sender?.handOver() ?? []) theirs.take(span);
@@ -274,6 +278,17 @@ function manage(
       exitHandlers?.removeLast();
     }
     await sender?.shutdown();
+  };
+  const giveWayTo = (provider: TracerProvider) => {
+    try {
+      const { tracerProvider: from, processors } = joinSdk(provider, postgres, deadline);
+      return {
+        tracerProvider: from,
+        done: processors === undefined ? Promise.resolve() : handOverTo(processors),
+      };
+    } catch (error) {
+      return { tracerProvider: provider, done: Promise.reject(error as Error) };
+    }
   };
   const observatory: RunningObservatory = {
     tracerProvider,

@@ -29,8 +29,8 @@ interface Program {
   readonly gapMs?: number;
   /** Whether `-r` loads what comes before. @defaultValue `--import` */
   readonly isRequired?: boolean;
-  /** Whether it is told that there are no rows. */
-  readonly hasNoRows?: boolean;
+  /** Whether its SDK takes no processors: only what we trace has rows, and it is told. */
+  readonly hasOwnRowsOnly?: boolean;
   /** The database has no tables yet. */
   readonly isFirstRun?: boolean;
   /** The application has its own copy of the API, of another version. */
@@ -41,20 +41,20 @@ const PROGRAMS: readonly Program[] = [
   { sdk: 'node-sdk', when: 'before us', app: 'app.mjs', ending: 'end' },
   { sdk: 'node-sdk', when: 'before us', app: 'app.cjs', ending: 'exit3', isRequired: true },
   { sdk: 'provider', when: 'before us', app: 'app.cjs', ending: 'handler', isRequired: true },
-  { sdk: 'sentry', when: 'before us', app: 'app.mjs', ending: 'end', hasNoRows: true },
+  { sdk: 'sentry', when: 'before us', app: 'app.mjs', ending: 'end', hasOwnRowsOnly: true },
   { sdk: 'dd-trace', when: 'before us', app: 'app.cjs', ending: 'end', isRequired: true },
   { sdk: 'openinference', when: 'before us', app: 'app.mjs', ending: 'end' },
   { sdk: 'node-sdk', when: 'after us', app: 'app.mjs', ending: 'end' },
-  { sdk: 'sentry', when: 'after us', app: 'app.cjs', ending: 'exit0', hasNoRows: true },
+  { sdk: 'sentry', when: 'after us', app: 'app.cjs', ending: 'exit0', hasOwnRowsOnly: true },
   { sdk: 'openinference', when: 'after us', app: 'app.cjs', ending: 'SIGTERM' },
   { sdk: 'node-sdk', when: 'first', app: 'app.cjs', ending: 'end' },
   { sdk: 'node-sdk', when: 'first', app: 'app.mjs', ending: 'SIGTERM', gapMs: 500 },
   { sdk: 'provider', when: 'first', app: 'app.cjs', ending: 'exit0', isFirstRun: true },
   { sdk: 'provider', when: 'first', app: 'app.mjs', ending: 'throw' },
   { sdk: 'provider', when: 'first', app: 'app.mjs', ending: 'SIGKILL', gapMs: 300 },
-  { sdk: 'wrapped', when: 'first', app: 'app.cjs', ending: 'end', hasNoRows: true },
-  { sdk: 'sentry', when: 'first', app: 'app.cjs', ending: 'handler', hasNoRows: true },
-  { sdk: 'dd-provider', when: 'first', app: 'app.cjs', ending: 'end', hasNoRows: true },
+  { sdk: 'wrapped', when: 'first', app: 'app.cjs', ending: 'end', hasOwnRowsOnly: true },
+  { sdk: 'sentry', when: 'first', app: 'app.cjs', ending: 'handler', hasOwnRowsOnly: true },
+  { sdk: 'dd-provider', when: 'first', app: 'app.cjs', ending: 'end', hasOwnRowsOnly: true },
   { sdk: 'provider', when: 'first', app: 'app.cjs', ending: 'end', hasOwnApi: true },
   { sdk: 'provider', when: 'late', app: 'app.cjs', ending: 'end' },
   { sdk: 'node-sdk', when: 'late', app: 'app.mjs', ending: 'handler' },
@@ -121,9 +121,9 @@ after(async () => {
 });
 
 PROGRAMS.forEach((program, index) => {
-  const { sdk, when, app, ending, hasNoRows = false } = program;
+  const { sdk, when, app, ending, hasOwnRowsOnly = false } = program;
   const title = `${sdk}, ${when}, in ${app}, that ends by ${ending}`;
-  test(`${index + 1} ${title}, loses nothing${hasNoRows ? ', and is told that there are no rows' : ''}`, {
+  test(`${index + 1} ${title}, loses nothing${hasOwnRowsOnly ? ', and is told which rows there are' : ''}`, {
     skip,
   }, async () => {
     const database = await (program.isFirstRun ? postgres.createDatabase() : postgres.createMigrated());
@@ -146,12 +146,29 @@ PROGRAMS.forEach((program, index) => {
     if (when === 'late')
       for (const name of ['early', 'early done']) assert.ok(ours.spans.some((span) => span.name === name));
     const said = ours.stderr.split('\n').filter((line) => /mcp-observatory|\[otel/.test(line));
-    if (hasNoRows) {
-      assert.equal(said.filter((line) => line.includes('No rows are written')).length, 1, ours.stderr);
+    const rows = await runSql(
+      database,
+      'SELECT right(span_id::text, 17) AS id, span_name AS name FROM mcp_traces',
+    );
+    const stored = new Set(rows.map(({ id }) => String(id).replaceAll('-', '')));
+    if (hasOwnRowsOnly) {
+      assert.equal(
+        said.filter((line) => line.includes('Rows have the calls that we trace')).length,
+        1,
+        ours.stderr,
+      );
+      const calls = rows.map(({ name }) => name);
+      assert.deepEqual(calls, [MODEL_CALL], ours.stderr);
+      const sent = ours.spans.filter(({ name }) => name === MODEL_CALL).map(({ spanId }) => spanId);
+      if (sent.length > 0) for (const id of stored) assert.ok(sent.includes(id), `${id} is not theirs`);
+      const others = ours.spans.filter(({ name }) => /pg|SELECT|v1\/traces/.test(name));
+      assert.deepEqual(
+        others.map(({ name }) => name),
+        [],
+        'what we do ourselves is traced',
+      );
       return;
     }
-    const rows = await runSql(database, 'SELECT right(span_id::text, 17) AS id FROM mcp_traces');
-    const stored = new Set(rows.map(({ id }) => String(id).replaceAll('-', '')));
     const missing = ours.spans.filter(({ spanId }) => !stored.has(spanId)).map(({ name }) => name);
     assert.deepEqual(missing, [], ours.stderr);
     assert.ok(ours.spans.some(({ scope }) => scope === 'mcp-observatory/openai'));
