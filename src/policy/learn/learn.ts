@@ -77,8 +77,8 @@ function learnRule(
   const args: Record<string, object> = {};
   for (const name of names) {
     const values = calls.filter((call) => Object.hasOwn(call.args, name)).map((call) => call.args[name]);
-    const learned = learnValue(values, isWide);
     const source = sources.find(({ arg }) => arg === name);
+    const learned = learnValue(values, source !== undefined ? 'traced' : isWide ? 'shared' : 'listed');
     Object.defineProperty(args, name, { value: learned.schema, enumerable: true });
     const from = source === undefined ? '' : ` and comes from ${source.from.map(formatField).join(' or ')}`;
     said.push(`${name} ${learned.words}${from}${required.includes(name) ? '' : ', or is not given'}`);
