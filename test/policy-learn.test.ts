@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gateCommand } from '../src/cli/gate.ts';
+import { hookCommand } from '../src/cli/hook/index.ts';
 import {
   AuditLog,
   comparePolicies,
@@ -361,6 +362,33 @@ test('learn, what-if, diff and drill read an audit trail and JSON lines, and ini
     version: 1,
     rules: [{ id: 'ask', effect: 'require_approval', server: 'mail', tool: 'send' }],
   });
+  // What the hook recorded of an agent, and a golden.
+  const log = tempDir();
+  const event = {
+    hook_event_name: 'PreToolUse',
+    tool_name: 'Bash',
+    tool_input: { command: 'git status | wc -l' },
+  };
+  const env = { SAFE_TRACE_DIR: log, OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' };
+  await runCommand(
+    hookCommand,
+    ['claude-code', '--policy', asking],
+    [JSON.stringify({ cwd: dir, ...event })],
+    env,
+  );
+  const sources = [
+    [
+      log,
+      /^shell\/run where program is "git"; subcommand is "status"; words is \["status"\];.*\nshell\/run .*"wc"/,
+    ],
+    ['goldens/anthropic/chain_of_five_calls.json', /^scenario\/find_customer where /],
+  ] as const;
+  for (const [source, says] of sources) {
+    const out = join(tempDir(), 'learned.txt');
+    const said = await run('learn', source, '--out', out);
+    assert.match(said.stdout, says);
+    assert.equal((await run('what-if', out, source)).code, 0);
+  }
   const drill = await run('drill', asking, dir, lines);
   assert.equal(drill.code, 0, drill.stdout);
   assert.equal(drill.stdout.match(/^holds/gm)?.length, 5, drill.stdout);
