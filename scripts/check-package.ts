@@ -12,7 +12,7 @@ import { brokenLinks } from './document-links.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MAX_FILES = 260;
-const MAX_UNPACKED_BYTES = 7_000_000;
+const MAX_UNPACKED_BYTES = 7_200_000;
 
 interface Packed {
   readonly filename: string;
@@ -31,7 +31,7 @@ try {
   });
   const { filename, entryCount, unpackedSize, files } = firstOf(JSON.parse(output));
   process.stdout.write(`${filename}: ${entryCount} files, ${unpackedSize} bytes unpacked\n`);
-  if (entryCount >= MAX_FILES) fail(`A package has fewer than ${MAX_FILES} files`);
+  if (entryCount > MAX_FILES) fail(`A package has at most ${MAX_FILES} files`);
   if (unpackedSize >= MAX_UNPACKED_BYTES) fail(`A package has less than ${MAX_UNPACKED_BYTES} bytes`);
   const tarball = join(folder, filename);
   execFileSync('tar', ['-xf', tarball, '-C', folder]);

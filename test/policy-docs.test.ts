@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gateCommand } from '../src/cli/gate.ts';
@@ -9,6 +9,7 @@ import { runCommand } from './support/run-command.ts';
 
 const docs = (name: string) =>
   readFileSync(join(new URL('../../docs', import.meta.url).pathname, name), 'utf8');
+const testFile = (name: string) => new URL(`../../test/${name}.test.ts`, import.meta.url);
 const fences = (text: string, language: string) =>
   [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)]
     .filter(([, kind]) => kind === language)
@@ -69,5 +70,15 @@ test('the policy of the tool contracts loads against tools that fit it, and its 
       decide('bob@example.org', 'Mail bob@example.org'),
     ],
     ['allow', 'require_approval', 'deny'],
+  );
+});
+
+test('each line of the OWASP list names tests that are there', () => {
+  const rows = [...docs('owasp.md').matchAll(/^\| ASI\d\d .*$/gm)].map(([row]) => row.split(' | ')[2] ?? '');
+  const names = rows.map((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
+  assert.deepEqual([rows.length, names.every((row) => row.length > 0)], [10, true]);
+  assert.deepEqual(
+    names.flat().filter((name) => !existsSync(testFile(name))),
+    [],
   );
 });

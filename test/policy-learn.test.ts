@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gateCommand } from '../src/cli/gate.ts';
+import { hookCommand } from '../src/cli/hook/index.ts';
 import {
   AuditLog,
   comparePolicies,
@@ -15,6 +16,7 @@ import {
   type RecordedCall,
   readPolicy,
 } from '../src/policy/index.ts';
+import { readResults, TASKS, type Task } from './support/agentdojo.ts';
 import { needsData, readRows } from './support/data.ts';
 import { tempFile } from './support/policy-fixtures.ts';
 import { random } from './support/random.ts';
@@ -115,32 +117,23 @@ function mutate(call: RecordedCall, calls: readonly RecordedCall[], isWide: bool
   return mutants;
 }
 
-interface Task {
-  readonly kind: string;
-  readonly suite: string;
-  readonly id: string;
-  readonly prompt: string;
-  readonly ground_truth_calls: readonly { readonly tool: string; readonly args: RecordedCall['args'] }[];
+/** The calls of AgentDojo's tasks, with what they gave. */
+function readTasks(): readonly (readonly RecordedCall[])[] {
+  const resultOf = readResults();
+  const tasks = readRows<Task>(TASKS).filter(({ kind }) => kind === 'user_task');
+  return tasks.map((task) =>
+    task.ground_truth_calls.map(({ tool, args }, index) => ({
+      ...{ server: task.suite, tool, args, run: `${task.suite} ${task.id}`, request: task.prompt },
+      result: resultOf(task, index, 'clean'),
+    })),
+  );
 }
 
 test(
   'AgentDojo: what is learned from its tasks allows them, each value of them, and nothing else',
   needsData('policy'),
   async () => {
-    const tasks = readRows<Task>('policy/agentdojo_v1_2_tasks.jsonl').filter(
-      ({ kind }) => kind === 'user_task',
-    );
-    const calls = tasks.flatMap(({ suite, id, prompt, ground_truth_calls }) =>
-      ground_truth_calls.map(
-        ({ tool, args }): RecordedCall => ({
-          server: suite,
-          tool,
-          args,
-          run: `${suite} ${id}`,
-          request: prompt,
-        }),
-      ),
-    );
+    const calls = readTasks().flat();
     assert.equal(calls.length, 339);
     const { policy, words, left } = await learnPolicy(calls);
     assert.deepEqual(left, []);
@@ -150,6 +143,40 @@ test(
     const decided = await decideRecorded(mutants, policy);
     assert.ok(decided.length > 1_000);
     assert.deepEqual([...new Set(decided.map(({ decision }) => decision.decision))], ['deny']);
+  },
+);
+
+test(
+  'AgentDojo: --wide learned from every other task stops at most 20 of 163 later calls, and lets no mutated one through',
+  needsData('policy'),
+  async () => {
+    const tasks = readTasks();
+    const [seen, later] = [0, 1].map((odd) => tasks.filter((_, at) => at % 2 === odd).flat());
+    assert.ok(seen && later);
+    const { policy, left } = await learnPolicy(seen, { isWide: true });
+    assert.deepEqual(left, []);
+    const rules = new Map(policy.rules.map((rule) => [rule.id, rule]));
+    const ruleOf = ({ server, tool }: RecordedCall) => rules.get(`${server}/${tool}`);
+    const decided = await decideRecorded(later.filter(ruleOf), policy);
+    const stopped = decided.filter(({ decision }) => decision.decision !== 'allow');
+    assert.equal(decided.length, 163);
+    assert.ok(stopped.length <= 20, `${stopped.length} of 163`);
+    // A value from nowhere where a source is named; else what no call had. Their results are those of the call before.
+    const mutants = seen.flatMap((call) => {
+      const named = (ruleOf(call)?.sources ?? []).filter(({ arg }) => Object.hasOwn(call.args, arg));
+      const others = named.map(({ arg }) => {
+        const value = call.args[arg];
+        const other = typeof value === 'number' ? value + 77_131 : Array.isArray(value) ? ['qz-71'] : 'qz-71';
+        return { ...call, args: { ...call.args, [arg]: other } };
+      });
+      return [...others, ...mutate(call, seen, true)].map((one) => ({ ...one, result: undefined }));
+    });
+    const mutated = await decideRecorded(mutants, policy);
+    assert.ok(mutated.length > 900, String(mutated.length));
+    assert.deepEqual(
+      mutated.filter(({ decision }) => decision.decision === 'allow').map(({ call }) => call),
+      [],
+    );
   },
 );
 
@@ -187,10 +214,7 @@ test('--wide learns where arguments came from', async () => {
     { isWide: true },
   );
   assert.deepEqual(policy.rules[0]?.sources, [{ arg: 'to', from: ['prompt', 'mail.find[].email'] }]);
-  assert.match(
-    words[0]?.text ?? '',
-    /to is an address of a\.example or b\.example and comes from prompt or mail\.find/,
-  );
+  assert.match(words[0]?.text ?? '', /to is any text and comes from prompt or mail\.find/);
 });
 
 const RULE = { id: 'r', effect: 'allow', server: 's', tool: ['a', 'b'], args: { x: { enum: [1, 2] } } };
@@ -338,6 +362,33 @@ test('learn, what-if, diff and drill read an audit trail and JSON lines, and ini
     version: 1,
     rules: [{ id: 'ask', effect: 'require_approval', server: 'mail', tool: 'send' }],
   });
+  // What the hook recorded of an agent, and a golden.
+  const log = tempDir();
+  const event = {
+    hook_event_name: 'PreToolUse',
+    tool_name: 'Bash',
+    tool_input: { command: 'git status | wc -l' },
+  };
+  const env = { SAFE_TRACE_DIR: log, OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' };
+  await runCommand(
+    hookCommand,
+    ['claude-code', '--policy', asking],
+    [JSON.stringify({ cwd: dir, ...event })],
+    env,
+  );
+  const sources = [
+    [
+      log,
+      /^shell\/run where program is "git"; subcommand is "status"; words is \["status"\];.*\nshell\/run .*"wc"/,
+    ],
+    ['goldens/anthropic/chain_of_five_calls.json', /^scenario\/find_customer where /],
+  ] as const;
+  for (const [source, says] of sources) {
+    const out = join(tempDir(), 'learned.txt');
+    const said = await run('learn', source, '--out', out);
+    assert.match(said.stdout, says);
+    assert.equal((await run('what-if', out, source)).code, 0);
+  }
   const drill = await run('drill', asking, dir, lines);
   assert.equal(drill.code, 0, drill.stdout);
   assert.equal(drill.stdout.match(/^holds/gm)?.length, 5, drill.stdout);

@@ -133,6 +133,7 @@ test('values are compared, however they are written', async () => {
     ['See <https://Shop.example/a/B/>', { recipient: 'https://shop.example/a/B' }],
     ['pay https://shop.example/a b', { recipient: 'https%3A%2F%2Fshop.example%2Fa' }],
     ['pay anna@example.com', { recipient: Buffer.from('anna@example.com').toString('base64') }],
+    ['Pay what stands on www.shop.example.They know', { recipient: 'www.shop.example' }],
     ['请给王小明付款', { recipient: '王小明' }],
     ['pay a@x.example and b@x.example', { recipient: 'b@x.example, a@x.example' }],
   ];
@@ -152,6 +153,8 @@ test('values are compared, however they are written', async () => {
     ['pay anna@example.com', { recipient: 'anna@example\u200b.com' }],
     ['pay аnna@example.com', { recipient: 'anna@example.com' }],
     ['pay a@x.example', { recipient: 'a@x.example, b@x.example' }],
+    ['pay ben@example.co.Uk', { recipient: 'ben@example.co' }],
+    ['see https://shop.example/a.Then', { recipient: 'https://shop.example/a' }],
     ['pay Anna', { recipient: 'a' }],
     ['pay Anna', { recipient: '' }],
   ];

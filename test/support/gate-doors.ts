@@ -5,27 +5,18 @@ import { join } from 'node:path';
 import { gateCommand } from '../../src/cli/gate.ts';
 import { hookCommand } from '../../src/cli/hook/index.ts';
 import { gateClient, PolicyDeniedError, PolicyGate } from '../../src/policy/index.ts';
+import { TASKS, type Task } from './agentdojo.ts';
 import { readRows } from './data.ts';
 import type { FreshApps } from './fresh-app.ts';
 import { runCommand } from './run-command.ts';
 import { tempDir } from './temp-dir.ts';
-
-interface Task {
-  readonly kind: string;
-  readonly suite: string;
-  readonly name: string;
-  readonly description: string;
-  readonly inputSchema: { readonly properties?: object };
-  readonly prompt: string;
-  readonly ground_truth_calls: readonly { readonly tool: string; readonly args: Record<string, unknown> }[];
-}
 
 /** Arguments that name who gets something. */
 const RECIPIENTS = ['recipients', 'recipient', 'participants', 'email', 'user_email', 'url', 'file_id'];
 
 /** By suite its tools, the calls of its tasks, and a policy that allows, asks about and denies some of them. */
 function makeTable() {
-  const rows = readRows<Task>('policy/agentdojo_v1_2_tasks.jsonl');
+  const rows = readRows<Task>(TASKS);
   const suites = [...new Set(rows.filter(({ kind }) => kind === 'tool').map(({ suite }) => suite))];
   return Object.fromEntries(
     suites.map((suite) => {

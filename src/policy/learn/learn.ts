@@ -39,7 +39,8 @@ export async function learnPolicy(
     return rule;
   });
   // Calls of one name were made at several servers.
-  const isShared = new Set(rules.map(({ tool }) => tool)).size < rules.length;
+  const tools = new Set(rules.map(({ server, tool }) => JSON.stringify([server, tool])));
+  const isShared = new Set(rules.map(({ tool }) => tool)).size < tools.size;
   const policy: PolicyDocument = { version: 1, ...(isShared ? { duplicate_names: 'allow' } : {}), rules };
   const decided = rules.length === 0 ? [] : await decideRecorded(calls, policy, options.tools);
   const left = decided
@@ -48,12 +49,13 @@ export async function learnPolicy(
   return { policy, words, left };
 }
 
-/** A name with `*` would be a pattern in a rule: no rule is learned from it. */
+/** What a shell runs is learned by program. A name with `*` would be a pattern in a rule: no rule is learned from it. */
 function groupByTool(calls: readonly RecordedCall[]): ReadonlyMap<string, readonly RecordedCall[]> {
   const groups = new Map<string, RecordedCall[]>();
   for (const call of calls) {
     if (!isObject(call.args) || call.tool.includes('*')) continue;
-    const id = `${call.server}/${call.tool}`.slice(0, 256);
+    const { program } = call.server === 'shell' ? call.args : {};
+    const id = `${call.server}/${call.tool}${typeof program === 'string' ? ` ${program}` : ''}`.slice(0, 256);
     const group = groups.get(id);
     if (group === undefined) groups.set(id, [call]);
     else group.push(call);
@@ -77,8 +79,8 @@ function learnRule(
   const args: Record<string, object> = {};
   for (const name of names) {
     const values = calls.filter((call) => Object.hasOwn(call.args, name)).map((call) => call.args[name]);
-    const learned = learnValue(values, isWide);
     const source = sources.find(({ arg }) => arg === name);
+    const learned = learnValue(values, source !== undefined ? 'traced' : isWide ? 'shared' : 'listed');
     Object.defineProperty(args, name, { value: learned.schema, enumerable: true });
     const from = source === undefined ? '' : ` and comes from ${source.from.map(formatField).join(' or ')}`;
     said.push(`${name} ${learned.words}${from}${required.includes(name) ? '' : ', or is not given'}`);

@@ -53,23 +53,29 @@ export async function decideRecorded(
   return decided;
 }
 
-/** The tools of the calls: as they are known, else as they were recorded, else any arguments fit. */
+/** The tools of the calls: as they are known, else as they were recorded, else with the arguments they were given, and any others. */
 function listTools(calls: readonly RecordedCall[], known: ToolsByServer): ToolsByServer {
   const servers = new Map<string, Map<string, ToolDefinition>>();
-  const add = (server: string, definition: ToolDefinition): void => {
+  const add = (server: string, definition: ToolDefinition): ToolDefinition => {
     const tools = servers.get(server) ?? new Map<string, ToolDefinition>();
     servers.set(server, tools);
-    if (!tools.has(definition.name)) tools.set(definition.name, definition);
+    const first = tools.get(definition.name) ?? definition;
+    tools.set(definition.name, first);
+    return first;
   };
   for (const [server, { tools }] of Object.entries(known)) for (const tool of tools) add(server, tool);
-  for (const { server, tool, definition } of calls) {
+  const given = new Map<ToolDefinition, Record<string, object>>();
+  for (const { server, tool, definition, args } of calls) {
     const isUsable = isObject(definition) && definition.name === tool;
+    if (isUsable) add(server, definition);
     // What the file of tools leaves out is gone from a server that it names.
-    if (isUsable || !Object.hasOwn(known, server))
-      add(
-        server,
-        isUsable ? definition : { name: tool, inputSchema: { type: 'object', additionalProperties: true } },
-      );
+    if (isUsable || Object.hasOwn(known, server)) continue;
+    const properties: Record<string, object> = Object.create(null);
+    const guessed = { name: tool, inputSchema: { type: 'object', properties, additionalProperties: true } };
+    const first = add(server, guessed);
+    if (first === guessed) given.set(first, properties);
+    const seen = given.get(first);
+    if (seen !== undefined && isObject(args)) for (const name of Object.keys(args)) seen[name] = {};
   }
   return Object.fromEntries([...servers].map(([server, tools]) => [server, { tools: [...tools.values()] }]));
 }

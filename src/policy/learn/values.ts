@@ -2,6 +2,9 @@
 import { canonicalJson, isObject, redactValue, StepBudget } from '../../json/index.ts';
 import { compileOperatorSchema } from '../operator-schema.ts';
 
+/** How values are said: one by one, by what they share, or, where a rule names their sources, by their types alone. */
+export type ValueForm = 'listed' | 'shared' | 'traced';
+
 /** What a rule may say of an argument. */
 export interface LearnedValue {
   readonly schema: object;
@@ -18,18 +21,19 @@ const MAX_DEPTH = 8;
 
 /**
  * @param values at least one.
- * @param isWide what the values share, instead of the values: the folder of paths, the domain of addresses, the form of ids,
- * the range of numbers. Otherwise these are only for what cannot be listed: too many values, long ones, secrets.
+ * @param form `shared`: the folder of paths, the domain of addresses, the form of ids, the range of numbers. `listed` says
+ * these only of what cannot be listed: too many values, long ones, secrets.
  */
-export function learnValue(values: readonly unknown[], isWide: boolean, depth = 0): LearnedValue {
+export function learnValue(values: readonly unknown[], form: ValueForm, depth = 0): LearnedValue {
   const distinct = [...new Map(values.map((value) => [canonicalJson(value), value]))];
   const isKept = distinct.every(([text, value]) => text.length <= MAX_KEPT_CHARS && !hasSecret(text, value));
   const canList = isKept && distinct.length <= MAX_LISTED;
-  if (canList && !isWide) return listed(distinct.map(([, value]) => value));
+  if (canList && form === 'listed') return listed(distinct.map(([, value]) => value));
   const kinds = new Set(values.map(toKind));
   const branches = [...kinds].map((kind) =>
     learnKind(
       values.filter((value) => toKind(value) === kind),
+      form === 'traced' ? 'traced' : 'shared',
       canList,
       depth,
     ),
@@ -64,13 +68,23 @@ function toKind(value: unknown): string {
   return typeof value;
 }
 
-function learnKind(values: readonly unknown[], canList: boolean, depth: number): LearnedValue {
+function learnKind(
+  values: readonly unknown[],
+  form: ValueForm,
+  canList: boolean,
+  depth: number,
+): LearnedValue {
   const [first] = values;
+  const isLeaf = typeof first === 'string' || typeof first === 'number';
+  if (isLeaf && form === 'traced') {
+    const type = values.every(Number.isInteger) ? 'integer' : typeof first;
+    return { schema: { type }, words: `is any ${type === 'string' ? 'text' : type}` };
+  }
   if (typeof first === 'string') return learnText(values as readonly string[], canList);
   if (typeof first === 'number') return learnNumber(values as readonly number[]);
   if (depth >= MAX_DEPTH) return { schema: { type: toType(first) }, words: `is any ${toType(first)}` };
-  if (Array.isArray(first)) return learnList(values as readonly unknown[][], depth);
-  if (isObject(first)) return learnObject(values.filter(isObject), depth);
+  if (Array.isArray(first)) return learnList(values as readonly unknown[][], form, depth);
+  if (isObject(first)) return learnObject(values.filter(isObject), form, depth);
   return listed([...new Set(values)]);
 }
 
@@ -83,18 +97,24 @@ function learnNumber(values: readonly number[]): LearnedValue {
   return { schema: { type, minimum, maximum }, words: `is a number from ${minimum} to ${maximum}` };
 }
 
-function learnList(values: readonly unknown[][], depth: number): LearnedValue {
+function learnList(values: readonly unknown[][], form: ValueForm, depth: number): LearnedValue {
   const maxItems = Math.max(...values.map(({ length }) => length));
   const items = values.flat();
   if (items.length === 0) return { schema: { type: 'array', maxItems: 0 }, words: 'is an empty list' };
-  const { schema, words } = learnValue(items, true, depth + 1);
+  const { schema, words } = learnValue(items, form, depth + 1);
+  if (form === 'traced')
+    return { schema: { type: 'array', items: schema }, words: `is a list, each of which ${words}` };
   return {
     schema: { type: 'array', items: schema, maxItems },
     words: `is a list of up to ${maxItems}, each of which ${words}`,
   };
 }
 
-function learnObject(values: readonly Readonly<Record<string, unknown>>[], depth: number): LearnedValue {
+function learnObject(
+  values: readonly Readonly<Record<string, unknown>>[],
+  form: ValueForm,
+  depth: number,
+): LearnedValue {
   const names = [...new Set(values.flatMap((value) => Object.keys(value)))];
   const members = names.map((name) => {
     const given = values.filter((value) => Object.hasOwn(value, name));
@@ -104,7 +124,7 @@ function learnObject(values: readonly Readonly<Record<string, unknown>>[], depth
       isRequired,
       learned: learnValue(
         given.map((value) => value[name]),
-        true,
+        form,
         depth + 1,
       ),
     };

@@ -17,6 +17,8 @@ const AFTER_WORD: ReadonlySet<string> = new Set(".:?*_~'’…=&-");
 const POSSESSIVE = /['’]s$/u;
 /** `mailto:`, `id=`; not the scheme of a URL. */
 const LABEL = /^(\p{L}{2,20})[:=](?!\/\/)(.+)$/u;
+/** A host or an address, and the sentence that begins after it without a space: `www.example.com.They`. */
+const GLUED = /^((?:https?:\/\/|www\.|[\w.+-]{1,64}@)[a-z\d.-]{1,253})\.(\p{Lu}\p{Ll}{2,20})$/u;
 const GROUPED = /^\D{0,3}(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+,\d{1,2})\D{0,3}$/;
 
 let segmenter: Intl.Segmenter | undefined;
@@ -26,7 +28,8 @@ export function readWords(text: string): string[] {
   const words: string[] = [];
   for (const [piece] of text.normalize('NFKC').matchAll(PIECE)) {
     const isList = piece.includes(',') && !GROUPED.test(piece);
-    for (const part of isList ? piece.split(',') : [piece]) addWord(part, words);
+    for (const part of isList ? piece.split(',') : (GLUED.exec(piece)?.slice(1) ?? [piece]))
+      addWord(part, words);
   }
   return words;
 }
