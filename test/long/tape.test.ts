@@ -9,9 +9,10 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } fr
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PROMISED_FORMS } from '../../scripts/redaction-doc.ts';
 import { goldenCommand } from '../../src/cli/golden/index.ts';
-import { readGolden, toMatchGolden, writeGolden } from '../../src/golden/index.ts';
+import { openLoopback, readGolden, toMatchGolden, writeGolden } from '../../src/golden/index.ts';
 import { bundle } from '../support/bundle.ts';
 import { ROOT } from '../support/consumer.ts';
 import { programOf } from '../support/planned-programs.ts';
@@ -131,6 +132,50 @@ test('a server over HTTP replays from another address, and no secret is in a gol
   assert.match(stdio.stdout, /planted-password-22/);
   for (const text of [http, stdio.golden].map((path) => readFileSync(path, 'utf8')))
     for (const secret of SECRETS) assert.ok(!text.includes(secret), secret);
+});
+
+/** Three clients that number their requests alike list the tools of one server, and call one, at the same time. */
+const SESSIONS = `
+const ask = async (id, method, params = {}) => {
+  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify({ jsonrpc: '2.0', id, method, params });
+  const response = await fetch(process.env.MCP_URL, { method: 'POST', headers, body });
+  const text = await response.text();
+  return response.ok ? JSON.parse(text).result : { refused: response.status + ' ' + text };
+};
+await Promise.all(['a', 'b', 'c'].map(async (name) => {
+  await ask(0, 'initialize', { protocolVersion: '2025-06-18' });
+  for (const params of [{}, { cursor: '2' }, {}]) console.log(name, (await ask(1, 'tools/list', params)).tools);
+  console.log(name, await ask(2, 'tools/call', { name: 'wait', arguments: { name } }));
+}));
+`;
+
+test('clients of one server at the same time replay alike, with lists that change and a refusal', async () => {
+  let count = 0;
+  const answers: Record<string, (params: { arguments?: { name: string } }) => object | undefined> = {
+    initialize: () => ({
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      serverInfo: { name: 'one', version: '1' },
+    }),
+    // The only page comes again, until the list changes.
+    'tools/list': () => ({ tools: [{ name: count > 9 ? 'later' : 'wait' }], nextCursor: '2' }),
+    'tools/call': ({ arguments: args }) => (args?.name === 'b' ? undefined : { content: [], of: args?.name }),
+  };
+  await using server = await openLoopback(async ({ body }, response) => {
+    const { id, method, params } = JSON.parse(body);
+    count += 1;
+    const result = answers[method]?.(params);
+    // The last to ask is answered first.
+    await sleep(60 - 20 * (count % 3));
+    response.writeHead(result === undefined ? 503 : 200, { 'content-type': 'application/json' });
+    response.end(result === undefined ? 'busy with b' : JSON.stringify({ jsonrpc: '2.0', id, result }));
+  });
+  const program = ['--input-type=module', '-e', SESSIONS];
+  const golden = await recordAndReplay(program, { MCP_URL: `${server.url}/mcp` }, 3);
+  const { connections = [] } = (await readGolden(golden)).mcp_cassette?.servers.one ?? {};
+  const lists = connections.flatMap((one) => (one.outcome === 'ready' ? one.tool_lists : []));
+  assert.deepEqual([connections.length, Math.max(...lists.map(({ length }) => length))], [3, 1]);
 });
 
 test('no secret of a promised form is in a golden, nor one of a server, and prompts with them replay', async () => {
@@ -382,7 +427,7 @@ test('what a killed program had finished is a golden', async () => {
   const hang: Plan = { agents: [[{ calls: [{ tool: 'add', args: { a: 1 } }] }, { ms: 60_000 }]] };
   const child = start('record', golden, agent(hang), SERVER);
   const ended = outcomeOf(child);
-  await waitUntil(async () => (await textOf(golden)).includes('"call"'));
+  await waitUntil(async () => (await textOf(golden)).includes('"tool":"add"'));
   child.kill('SIGKILL');
   await ended;
   const {

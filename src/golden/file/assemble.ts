@@ -11,6 +11,7 @@ import {
   type McpCassette,
   type McpConnection,
   type McpServerCassette,
+  OFFERS,
   type ProviderExchange,
   type Reached,
   type UnsealedGolden,
@@ -108,8 +109,13 @@ function findCassette(parts: readonly ProgramPart[]): McpCassette | null {
   const named: Record<string, McpServerCassette> = Object.fromEntries(
     [...servers].map(([server, cassette]) => [findName(server), cassette]),
   );
-  const inOrder = [...calls.values()].sort(byOrder);
-  return { servers: named, calls: inOrder.map((call) => ({ ...call, server: findName(call.server) })) };
+  const inOrder = [...calls.values()]
+    .sort(byOrder)
+    .map((call) => ({ ...call, server: findName(call.server) }));
+  const [offers, others] = [true, false].map((isOffer) =>
+    inOrder.filter(({ tool }) => OFFERS.has(tool) === isOffer),
+  );
+  return { servers: named, calls: others ?? [], offers: offers ?? [] };
 }
 
 /** What servers call themselves, which a program's configuration does not tell us. */

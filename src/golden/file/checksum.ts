@@ -49,7 +49,9 @@ function* listParts(content: UnsealedGolden): Generator<readonly [place: string,
   for (const [name, server] of Object.entries(content.mcp_cassette.servers)) {
     yield [`mcp_cassette.servers.${name}`, server];
   }
-  for (const [index, call] of content.mcp_cassette.calls.entries()) {
-    yield [`mcp_cassette.calls[${index}]`, call];
+  for (const list of ['calls', 'offers'] as const) {
+    for (const [index, call] of (content.mcp_cassette[list] ?? []).entries()) {
+      yield [`mcp_cassette.${list}[${index}]`, call];
+    }
   }
 }

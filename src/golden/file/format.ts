@@ -163,9 +163,21 @@ export interface ExchangeUsage {
 
 export interface McpCassette {
   readonly servers: Readonly<Record<string, McpServerCassette>>;
-  /** Every `tools/call` to any server, in start order. */
+  /** Every `tools/call` to any server, in start order; of programs every other request too, but for {@link OFFERS}. */
   readonly calls: readonly McpCall[];
+  /** Requests of {@link OFFERS}, in start order; only of programs. A replay answers them as often as they are made. */
+  readonly offers?: readonly McpCall[];
 }
+
+/** Methods that ask what a server offers, and change nothing. */
+export const OFFERS: ReadonlySet<string> = new Set([
+  'initialize',
+  'server/discover',
+  'tools/list',
+  'resources/list',
+  'resources/templates/list',
+  'prompts/list',
+]);
 
 export interface McpServerCassette {
   /** How a program reached it; absent for servers that are found by their configured name. */

@@ -28,6 +28,7 @@ export {
   type McpConnection,
   type McpServerCassette,
   type NetworkFault,
+  OFFERS,
   type ProviderExchange,
   type Reached,
   type UnsealedGolden,

@@ -2,27 +2,38 @@
 import { errorMessage } from '../../base/index.ts';
 import { parseOrKeep } from '../../json/index.ts';
 import { tapped } from '../record/index.ts';
-import type { ServerTap } from './server-tap.ts';
+import type { OpenedConnection, ServerTap } from './server-tap.ts';
 import { Lines, type PassedMessage, rpcMessages } from './traffic.ts';
 
 /** The servers of a program by their addresses, without queries, which may hold keys. */
 export class ServerRequests {
-  readonly #taps = new Map<string, ServerTap>();
-  readonly #make: (url: string) => ServerTap;
+  readonly #connections = new Map<string, OpenedConnection>();
+  /** What sees the answers to requests that are open, by address. */
+  readonly #open = new Map<string, Set<ServerTap>>();
+  readonly #make: (url: string, connection: OpenedConnection) => ServerTap;
 
-  constructor(make: (url: string) => ServerTap) {
+  constructor(make: (url: string, connection: OpenedConnection) => ServerTap) {
     this.#make = make;
   }
 
-  /** Messages are sent to a server. @returns what sees its answers. */
-  sent(url: URL, messages: readonly PassedMessage[]): ServerTap {
+  /**
+   * Messages are sent to a server. Each request has a tap of its own: clients number theirs as others do.
+   * @returns what sees its answers, and ends it.
+   */
+  sent(url: URL, messages: readonly PassedMessage[]): { readonly tap: ServerTap; end(): void } {
     const address = url.origin + url.pathname;
-    // A client that connects again is a connection of its own, and may number its requests as another does.
     const isNew = messages.some(({ method }) => method === 'initialize');
-    const tap = (isNew ? undefined : this.#taps.get(address)) ?? this.#make(address);
-    this.#taps.set(address, tap);
-    for (const message of messages) tap.client(message);
-    return tap;
+    const connection = (isNew ? undefined : this.#connections.get(address)) ?? {};
+    this.#connections.set(address, connection);
+    const open = this.#open.get(address) ?? new Set();
+    this.#open.set(address, open);
+    const tap = this.#make(address, connection);
+    open.add(tap);
+    for (const message of messages) {
+      tap.client(message);
+      if (message.method === 'notifications/cancelled') for (const one of open) one.cancelled(message.params);
+    }
+    return { tap, end: () => open.delete(tap) };
   }
 }
 
@@ -34,31 +45,43 @@ interface Bounds {
 
 /** The same response; the messages in it are seen. */
 export async function recordedAnswer(
-  tap: ServerTap,
+  { tap, end }: ReturnType<ServerRequests['sent']>,
   answer: Promise<Response>,
   { mayHold, attempt }: Bounds,
 ): Promise<Response> {
+  const lost = (cause: string): void => {
+    attempt(() => tap.lost(cause));
+    end();
+  };
   let response: Response;
   try {
     response = await answer;
   } catch (error) {
-    attempt(() => tap.lost(errorMessage(error)));
+    lost(errorMessage(error));
     throw error;
   }
   const type = response.headers.get('content-type') ?? '';
-  if (response.body === null || !/json|event-stream/.test(type)) {
-    if (!response.ok) attempt(() => tap.lost(`HTTP ${response.status}`));
+  const refusal = response.ok ? undefined : `HTTP ${response.status}`;
+  if (response.body === null || (refusal === undefined && !/json|event-stream/.test(type))) {
+    if (refusal === undefined) end();
+    else lost(refusal);
     return response;
   }
   const see = (text: string): void => {
     for (const message of rpcMessages(parseOrKeep(text)) ?? []) tap.server(message);
+    // A refusal names no request.
+    if (refusal !== undefined) tap.lost(`${refusal}: ${text}`);
   };
   const reader = type.includes('event-stream') ? readEvents(see) : readWhole(see);
   return tapped(response, {
     seen: (chunk) => {
       if (mayHold(chunk.length)) attempt(() => reader.read(chunk));
     },
-    end: () => attempt(() => reader.end()),
+    end: (fault) => {
+      attempt(() => reader.end());
+      if (fault === undefined) end();
+      else lost(fault.message);
+    },
   });
 }
 

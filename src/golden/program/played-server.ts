@@ -60,6 +60,11 @@ export class PlayedServer {
   ): Promise<void> {
     const reply = (result: JsonObject): void => carrier.send({ jsonrpc: '2.0', id, result });
     if (method === 'ping') return reply({});
+    const [tool, args] = calledBy(method, params);
+    const offer = this.#player.cassette.offer(this.#name, tool, args);
+    if (offer?.isAgain === true) return this.#end(id, offer.value, carrier);
+    if (offer !== undefined) return await this.#play(id, offer.value, params, carrier);
+    // Earlier recordings hold connections and tool lists alone.
     if (method === 'initialize') {
       const connection = this.#opened();
       return reply({
@@ -80,10 +85,19 @@ export class PlayedServer {
       carrier.send({ jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } });
       return;
     }
-    const [tool, args] = calledBy(method, params);
     const { place, value: call } = this.#player.cassette.find(this.#name, tool, args);
     this.#player.turns.asked(place, call);
     if (method === 'server/discover' && call.outcome === 'result') this.#opened();
+    await this.#play(id, call, params, carrier);
+  }
+
+  /** Gives the recorded answer in its turn, and what the server sent beside it. */
+  async #play(
+    id: PassedMessage['id'],
+    call: McpCall,
+    params: JsonObject | undefined,
+    carrier: Carrier,
+  ): Promise<void> {
     if (call.tools_changed === true)
       carrier.send({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
     const end = { at: call.order?.[1], send: () => this.#end(id, call, carrier) };

@@ -134,6 +134,8 @@ async function answered(
         if (left === 0) close(() => stream?.close());
       },
       die: (cause: string) => {
+        const [isRefusal, status, text = null] = /^HTTP ([3-5]\d\d)(?:: (.*))?$/s.exec(cause) ?? [];
+        if (isRefusal) resolve(new Response(text, { status: Number(status) }));
         const error = new TypeError('fetch failed', { cause: new Error(cause) });
         reject(error);
         close(() => stream?.error(error));

@@ -89,7 +89,9 @@ class ProgramRecorder implements Seams {
       called: (call) => this.#keep({ call }),
     });
     this.#names = new ServerNames((server, reached) => this.#keep({ server, reached }));
-    this.#http = new ServerRequests((url) => new ServerTap(this.#servers, this.#names, { url }));
+    this.#http = new ServerRequests(
+      (url, connection) => new ServerTap(this.#servers, this.#names, { url }, connection),
+    );
   }
 
   fetch(original: typeof fetch): typeof fetch {
@@ -144,8 +146,8 @@ class ProgramRecorder implements Seams {
     const messages = copy.method === 'POST' ? rpcMessages(value) : undefined;
     if (messages === undefined) return undefined;
     this.#scrubber.addRequest(copy.headers, url);
-    const tap = this.#http.sent(url, messages);
-    return recordedAnswer(tap, answer, { mayHold: this.#mayHold, attempt: (work) => this.#try(work) });
+    const sent = this.#http.sent(url, messages);
+    return recordedAnswer(sent, answer, { mayHold: this.#mayHold, attempt: (work) => this.#try(work) });
   }
 
   request({ url }: NodeRequest, original: () => ClientRequest): ClientRequest {

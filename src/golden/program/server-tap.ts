@@ -6,10 +6,17 @@ import type { PassedMessage } from './traffic.ts';
 type Recording = ReturnType<CassetteRecorder['opened']>;
 
 /** A request of the client that waits for its answer. */
-type Open =
-  | { readonly is: 'initialize' }
-  | { readonly is: 'list'; readonly isFirstPage: boolean }
-  | { readonly is: 'call'; readonly call: CallRecording; readonly isDiscovery: boolean };
+interface Open {
+  readonly method: string;
+  readonly call: CallRecording;
+  /** Of a list with pages. */
+  readonly isFirstPage: boolean;
+}
+
+/** A connection, once it is open. */
+export interface OpenedConnection {
+  recording?: Recording;
+}
 
 /** Names of the servers of a program, one for each way to reach one: a client may start a server more than once. */
 export class ServerNames {
@@ -34,34 +41,36 @@ export class ServerNames {
   }
 }
 
-/** Records what passes between a program and one MCP server, message by message, over whatever carries it. */
+/** Records what passes between a program and one MCP server, message by message, over a carrier that numbers requests. */
 export class ServerTap {
   readonly #recorder: CassetteRecorder;
   readonly #names: ServerNames;
   readonly #reached: Reached;
   readonly #open = new Map<string | number, Open>();
   readonly #progress = new Map<unknown, CallRecording>();
-  #recording: Recording | undefined;
+  readonly #connection: OpenedConnection;
 
-  constructor(recorder: CassetteRecorder, names: ServerNames, reached: Reached) {
+  /** @param connection shared by the taps of one connection. */
+  constructor(
+    recorder: CassetteRecorder,
+    names: ServerNames,
+    reached: Reached,
+    connection: OpenedConnection = {},
+  ) {
     this.#recorder = recorder;
     this.#names = names;
     this.#reached = reached;
+    this.#connection = connection;
   }
 
   client({ id, method, params }: PassedMessage): void {
-    if (method === 'notifications/cancelled') this.#cancelled(params);
-    if (id === undefined || method === undefined) return;
-    if (method === 'initialize') this.#open.set(id, { is: 'initialize' });
-    else if (method === 'tools/list')
-      this.#open.set(id, { is: 'list', isFirstPage: params?.cursor === undefined });
-    else if (method !== 'ping') {
-      const [tool, args] = calledBy(method, params);
-      const call = this.#recorder.called(this.#server, tool, args);
-      const token = objectAt(params, '_meta')?.progressToken;
-      if (token !== undefined) this.#progress.set(token, call);
-      this.#open.set(id, { is: 'call', call, isDiscovery: method === 'server/discover' });
-    }
+    if (method === 'notifications/cancelled') this.cancelled(params);
+    if (id === undefined || method === undefined || method === 'ping') return;
+    const [tool, args] = calledBy(method, params);
+    const call = this.#recorder.called(this.#server, tool, args);
+    const token = objectAt(params, '_meta')?.progressToken;
+    if (token !== undefined) this.#progress.set(token, call);
+    this.#open.set(id, { method, call, isFirstPage: params?.cursor === undefined });
   }
 
   server(message: PassedMessage): void {
@@ -74,28 +83,25 @@ export class ServerTap {
     const open = id === undefined ? undefined : this.#open.get(id);
     if (id === undefined || open === undefined) return;
     this.#open.delete(id);
-    const answer = isObject(result) ? result : {};
-    if (open.is === 'call') {
-      open.call.ended(
-        isObject(error) ? { outcome: 'error', error: toError(error) } : { outcome: 'result', result: answer },
-      );
-      if (open.isDiscovery && !isObject(error)) this.#opened(answer);
-    } else if (isObject(error)) {
-      if (open.is === 'initialize') this.#recorder.failed(this.#server, toError(error).message);
-    } else if (open.is === 'initialize') this.#opened(answer);
-    else {
-      if (this.#recording === undefined) this.#opened({});
-      this.#recording?.listed(Array.isArray(answer.tools) ? answer.tools : [], open.isFirstPage);
+    if (isObject(error)) {
+      open.call.ended({ outcome: 'error', error: toError(error) });
+      if (open.method === 'initialize') this.#recorder.failed(this.#server, toError(error).message);
+      return;
     }
+    const answer = isObject(result) ? result : {};
+    open.call.ended({ outcome: 'result', result: answer });
+    if (open.method === 'initialize' || open.method === 'server/discover') this.#opened(answer);
+    if (open.method !== 'tools/list') return;
+    if (this.#connection.recording === undefined) this.#opened({});
+    const tools = Array.isArray(answer.tools) ? answer.tools : [];
+    this.#connection.recording?.listed(tools, open.isFirstPage);
   }
 
   /** The server went away; the calls that are open get no answer. */
   lost(cause: string): void {
     if (this.#open.size === 0) return;
-    const calls = [...this.#open.values()].filter((open) => open.is === 'call');
-    for (const { call } of calls) call.ended({ outcome: 'lost', message: cause });
-    if (calls.length > 0) this.#recorder.died(this.#server, cause, '');
-    else if (this.#recording === undefined) this.#recorder.failed(this.#server, cause);
+    for (const { call } of this.#open.values()) call.ended({ outcome: 'lost', message: cause });
+    if (this.#connection.recording === undefined) this.#recorder.failed(this.#server, cause);
     this.#open.clear();
   }
 
@@ -111,7 +117,7 @@ export class ServerTap {
 
   #opened(answer: JsonObject): void {
     const info = objectAt(answer, 'serverInfo');
-    this.#recording = this.#recorder.opened(this.#server, {
+    this.#connection.recording = this.#recorder.opened(this.#server, {
       protocol_version: stringAt(answer, 'protocolVersion') ?? null,
       server_info: info ?? null,
       capabilities: objectAt(answer, 'capabilities') ?? {},
@@ -119,12 +125,12 @@ export class ServerTap {
     });
   }
 
-  #cancelled(params: JsonObject | undefined): void {
+  /** The program gave up a request. */
+  cancelled(params: JsonObject | undefined): void {
     const id = params?.requestId;
     if (typeof id !== 'string' && typeof id !== 'number') return;
     const open = this.#open.get(id);
-    if (open?.is !== 'call') return;
-    open.call.ended({ outcome: 'cancelled', message: stringAt(params, 'reason') ?? 'cancelled' });
+    open?.call.ended({ outcome: 'cancelled', message: stringAt(params, 'reason') ?? 'cancelled' });
     this.#open.delete(id);
   }
 }
@@ -132,6 +138,8 @@ export class ServerTap {
 /** What a golden calls a request: the tool it calls, else its method; and its arguments, without those of the transport. */
 export function calledBy(method: string, params: JsonObject = {}): readonly [tool: string, args: JsonObject] {
   const { _meta: _, ...rest } = params;
+  // Which client asks, and what it can do, is not what is asked.
+  if (method === 'initialize') return [method, {}];
   if (method !== 'tools/call') return [method, rest];
   return [stringAt(params, 'name') ?? '', objectAt(params, 'arguments') ?? {}];
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../json/index.ts';
 import {
   DEFAULT_CONNECT_TIMEOUT_MS,
@@ -78,8 +79,14 @@ export class CassetteRecorder {
         note();
       },
       listed: (tools, isFirstPage) => {
+        const list = lists.at(-1);
+        // Some servers give their only page again and again.
+        const known = new Set(isFirstPage ? [] : list?.map((tool) => JSON.stringify(tool)));
+        if (!isFirstPage && tools.every((tool) => known.has(JSON.stringify(tool)))) return;
+        // A program may ask often, and its answers are kept besides.
+        if (isFirstPage && this.#notes !== undefined && isDeepStrictEqual(lists.at(-2), list)) lists.pop();
         if (isFirstPage) lists.push([...tools]);
-        else lists.at(-1)?.push(...tools);
+        else list?.push(...tools);
         note();
       },
     };

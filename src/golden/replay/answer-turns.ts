@@ -39,7 +39,7 @@ export class AnswerTurns {
   readonly findings: Finding[] = [];
 
   constructor({ provider_responses: exchanges, mcp_cassette: cassette }: Golden) {
-    const calls = cassette?.calls ?? [];
+    const calls = [...(cassette?.calls ?? []), ...(cassette?.offers ?? [])];
     // Of conversations that go on at the same time, which is ahead is chance.
     this.#isInOrder = exchanges.every(({ order }, index) => {
       const next = exchanges[index + 1]?.order;

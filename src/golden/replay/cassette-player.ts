@@ -18,6 +18,7 @@ export class CassettePlayer {
   readonly #onMiss: (error: GoldenMismatchError) => GoldenMismatchError;
   readonly #connections = new Map<string, McpConnection[]>();
   readonly #calls: Entries<McpCall>;
+  readonly #offers: Entries<McpCall>;
   readonly #scrubber: Scrubber;
 
   /**
@@ -34,17 +35,15 @@ export class CassettePlayer {
     this.#testName = golden.test_name;
     this.#onMiss = onMiss;
     this.#calls = new Entries('', golden.comparison.matchers, learned);
-    const cassette = golden.mcp_cassette;
-    for (const [name, server] of Object.entries(cassette?.servers ?? {})) {
-      this.#connections.set(name, [...server.connections]);
-    }
-    for (const [index, call] of (cassette?.calls ?? []).entries()) {
-      this.#calls.add(
-        `mcp_cassette.calls[${index}]`,
-        this.#canonical(call.server, call.tool, call.arguments),
-        call,
-      );
-    }
+    this.#offers = new Entries('', golden.comparison.matchers, undefined);
+    const { servers = {}, calls = [], offers } = golden.mcp_cassette ?? {};
+    for (const [name, { connections }] of Object.entries(servers))
+      this.#connections.set(name, offers === undefined ? [...connections] : []);
+    const add = (to: Entries<McpCall>, place: string, call: McpCall): void =>
+      to.add(place, this.#canonical(call.server, call.tool, call.arguments), call);
+    for (const [index, call] of calls.entries()) add(this.#calls, `mcp_cassette.calls[${index}]`, call);
+    for (const [index, call] of (offers ?? []).entries())
+      add(this.#offers, `mcp_cassette.offers[${index}]`, call);
   }
 
   get servers(): string[] {
@@ -82,6 +81,14 @@ export class CassettePlayer {
     if (call !== undefined) return call;
     const what = `The golden '${this.#testName}' does not hold this call of ${server}.${tool}`;
     throw this.#onMiss(this.#calls.miss(withoutKnown, what, 'call'));
+  }
+
+  /**
+   * What a server answers to a request for what it offers, however often and in whatever order it is made.
+   * @returns undefined if the golden has no such request
+   */
+  offer(server: string, method: string, args: JsonObject) {
+    return this.#offers.takeOrRepeat(this.#canonical(server, method, args));
   }
 
   /** The key by which calls are matched, without secrets on either side. */

@@ -78,6 +78,15 @@ export class Entries<T> {
     return entry;
   }
 
+  /** As {@link take}; once all that are equal are used, the last of them again. */
+  takeOrRepeat(canonical: unknown): (Found<T> & { readonly isAgain: boolean }) | undefined {
+    const next = this.#find(canonical);
+    const entry = next ?? this.#waiting.get(canonicalHash(canonical))?.at(-1);
+    if (entry === undefined) return undefined;
+    entry.used = true;
+    return { ...entry, isAgain: next === undefined };
+  }
+
   #find(canonical: unknown): Entry<T> | undefined {
     return (
       this.#waiting.get(canonicalHash(canonical))?.find(({ used }) => !used) ??
