@@ -60,7 +60,11 @@ export async function hostileHttp(
       response.write(tails[calls++ % tails.length]);
       return response.end('\n\n');
     }
-    const inputSchema = { type: 'object', properties: { to: { type: 'string' } }, additionalProperties: true };
+    const inputSchema = {
+      type: 'object',
+      properties: { to: { type: 'string' } },
+      additionalProperties: true,
+    };
     const listed = tools.map((name) => ({ name, inputSchema }));
     const answer = method === 'initialize' ? INITIALIZED : { tools: listed };
     response

@@ -28,7 +28,6 @@ export {
   type McpConnection,
   type McpServerCassette,
   type NetworkFault,
-  OFFERS,
   type ProviderExchange,
   type Reached,
   type UnsealedGolden,
