@@ -95,7 +95,6 @@ async function runPlan(args: readonly string[], io: CommandIo): Promise<number> 
   return failures === 0 ? EXIT_OK : EXIT_FAILED;
 }
 
-/** The gate's decision on one planner output. */
 export function judgePlan(gate: PolicyGate, input: JsonObject, line: string): JsonObject {
   if (!Object.hasOwn(input, 'raw')) {
     throw new ObservatoryError('INVALID_INPUT', "The line has no 'raw', the planner's output");

@@ -1,7 +1,6 @@
 /** `mcp-observatory golden`: runs in files. Each subcommand has a file of its own. */
 import { type Command, type CommandTable, usageError } from '../command-line/index.ts';
 
-/** Subcommands, loaded on demand. */
 const SUBCOMMANDS: CommandTable = {
   record: {
     summary: 'run a task and keep it',
