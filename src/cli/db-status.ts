@@ -11,7 +11,6 @@ const ADVICE = {
   too_new: 'newer than this version of mcp-observatory. Run: npm install mcp-observatory@latest',
 } as const;
 
-/** A status as text for people. */
 export function formatStatus(database: string, status: DatabaseStatus, spool?: SpoolStatus): string {
   const advice = ADVICE[status.state];
   const version = `version ${status.schemaVersion}, code knows ${status.codeVersion}`;
@@ -27,7 +26,6 @@ export function formatStatus(database: string, status: DatabaseStatus, spool?: S
   return lines.map(([label, text]) => `${label.padEnd(9)} ${printableLine(text)}`).join('\n');
 }
 
-/** A status as a wire document. */
 export function statusJson({ table, ...status }: DatabaseStatus): object {
   if (table === undefined) return snakeKeys(status);
   return {

@@ -15,7 +15,6 @@ Options:
 
 Exit code 1 when a problem was found.`;
 
-/** `mcp-observatory doctor`. */
 export const doctorCommand: Command = {
   help: HELP,
   async run(args, io) {

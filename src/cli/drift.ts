@@ -90,7 +90,6 @@ async function tellMetrics(report: DriftReport): Promise<void> {
   end();
 }
 
-/** A report as text for people. */
 function formatDrift(database: string, report: DriftReport): string {
   const { baselineFrom, from, until, groups, isAlert } = report;
   const times = `${day(from)} to ${day(until)}, compared with ${day(baselineFrom)} to ${day(from)}`;
@@ -106,7 +105,6 @@ function formatDrift(database: string, report: DriftReport): string {
   ].join('\n');
 }
 
-/** A report as a wire document. */
 function driftJson(database: string, report: DriftReport, rule: DriftRule): object {
   return {
     database,

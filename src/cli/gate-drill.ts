@@ -31,7 +31,6 @@ interface Scenario {
   readonly run: (policy: PolicyDocument, one: Case) => Promise<string | undefined>;
 }
 
-/** Calls of one tool that are tried. */
 const MAX_OF_TOOL = 3;
 /** How long the approval of {@link SCENARIOS} lasts that runs out. */
 const SHORT_SECONDS = 0.02;

@@ -20,6 +20,7 @@ import {
   EXIT_FAILED,
   EXIT_OK,
   EXIT_USAGE,
+  groupCommands,
   print,
   pumpJsonl,
   readFlags,
@@ -61,28 +62,11 @@ const SUBCOMMANDS: CommandTable = Object.fromEntries(
   }),
 );
 
-const HELP = [
-  'Usage: mcp-observatory gate <command> [options]',
-  '',
+export const gateCommand: Command = groupCommands(
+  'gate',
   'The policy gate: checks of policies, plans, summaries and audit trails.',
-  '',
-  'Commands:',
-  ...Object.entries(SUBCOMMANDS).map(([name, { summary }]) => `  ${name.padEnd(9)} ${summary}`),
-  '',
-  "Options of a command: 'mcp-observatory gate <command> --help'.",
-].join('\n');
-
-export const gateCommand: Command = {
-  help: HELP,
-  subcommands: SUBCOMMANDS,
-  async run(args, io) {
-    const [verb = '', ...rest] = args;
-    const subcommand = Object.hasOwn(SUBCOMMANDS, verb) ? SUBCOMMANDS[verb] : undefined;
-    if (subcommand !== undefined) return (await subcommand.load()).run(rest, io);
-    const seen = verb === '' ? 'nothing' : `'${verb}'`;
-    throw usageError(`Expected one of ${Object.keys(SUBCOMMANDS).join(', ')}, got ${seen}`);
-  },
-};
+  SUBCOMMANDS,
+);
 
 async function runPlan(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = readFlags(args, { tools: { type: 'string' }, ...POLICY_FLAGS });
@@ -95,7 +79,6 @@ async function runPlan(args: readonly string[], io: CommandIo): Promise<number> 
   return failures === 0 ? EXIT_OK : EXIT_FAILED;
 }
 
-/** The gate's decision on one planner output. */
 export async function judgePlan(gate: PolicyGate, input: JsonObject, line: string): Promise<JsonObject> {
   if (!Object.hasOwn(input, 'raw')) {
     throw new ObservatoryError('INVALID_INPUT', "The line has no 'raw', the planner's output");

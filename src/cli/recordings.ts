@@ -132,7 +132,6 @@ async function readCallLines(path: string): Promise<Recordings> {
   return { calls, missing: 0 };
 }
 
-/** A result as a server gives it. */
 function toResult(result: unknown): unknown {
   if (isObject(result) && Array.isArray(result.content)) return result;
   const text = typeof result === 'string' ? result : JSON.stringify(result);

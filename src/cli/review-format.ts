@@ -68,7 +68,6 @@ function oneJson(row: WaitingRow): object {
 
 const toTime = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
-/** Three lists as text. */
 export function formatApprovals({ open, standing, decided }: WaitingLists): string {
   const part = (title: string, rows: readonly WaitingRow[]) => [
     ...(rows.length === 0 ? [] : ['', title]),

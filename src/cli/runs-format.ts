@@ -109,7 +109,6 @@ export function formatComparison(a: RunRow, b: RunRow, { figures, calls, leftOut
   return [table, '', ...(lines.length === 0 ? ['No tool calls'] : lines), ...rest].join('\n');
 }
 
-/** The comparison as a wire document. */
 export function comparisonJson(a: RunRow, b: RunRow, { figures, calls, leftOut }: Comparison): object {
   const call = (side: Comparison['calls'][number]['a']) =>
     side === undefined ? null : { span_id: side.span.id, status: side.status };

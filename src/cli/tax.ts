@@ -35,7 +35,6 @@ Options:
   --data-dir DIR        embedded database used without one (default ${DEFAULT_DATA_DIR})
   --json                print one JSON object instead of text`;
 
-/** Lines without `--limit`. */
 const DEFAULT_LIMIT = 50;
 
 /** `mcp-observatory tax`: what tool definitions cost. */

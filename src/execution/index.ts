@@ -1,6 +1,6 @@
 /**
- * Governed execution of single calls: instrumentation of one call, tiers, fallbacks, budgets and shadow runs. It may
- * import the rooms up to `policy`.
+ * Governed execution of single calls: instrumentation, tiers, fallbacks, budgets and shadow runs; and the report of prompt
+ * drift. It may import the rooms up to `policy`.
  */
 export { type SelfConsistencyOptions, selfConsistency } from './consistency.ts';
 export {

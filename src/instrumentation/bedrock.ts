@@ -65,14 +65,12 @@ export class BedrockInstrumentation extends ModelInstrumentation<BedrockInstrume
   }
 }
 
-/** What the instances of a command are sent for. */
 interface Command {
   readonly api: AnswerApi;
   readonly as: RequestReader;
   /** The request in the form of other providers. */
   readonly readRequest: (input: JsonObject) => JsonObject;
   readonly operationOf: (request: JsonObject, model: string) => string;
-  /** The field of the output that is a stream. */
   readonly streamIn?: 'stream' | 'body';
 }
 

@@ -272,7 +272,6 @@ interface ApiClient {
   getBaseUrl?(): string;
 }
 
-/** The part of the SDK's `Models` that is read. */
 interface ModelsModule {
   readonly apiClient?: ApiClient;
 }

@@ -11,7 +11,6 @@ export interface RequestedToolCall {
   readonly arguments?: unknown;
 }
 
-/** One choice of an answer. */
 export interface OutputMessage extends Message {
   /** In our words, or in the provider's own where we have none. */
   readonly finishReason?: string | undefined;

@@ -12,7 +12,6 @@ const MAX_DIGITS = 9;
 interface Place<P extends string> {
   readonly prefix: P;
   readonly index: number;
-  /** What follows the number. */
   readonly rest: string;
 }
 

@@ -49,7 +49,6 @@ export class OuterCall {
   }
 }
 
-/** The context in which to run a call whose span is `call`'s. */
 export function withOuterCall(active: Context, call: OuterCall): Context {
   return active.setValue(KEY, call);
 }

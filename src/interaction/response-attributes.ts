@@ -33,7 +33,6 @@ export function addResponse(
   return usage === undefined ? attributes : addUsage(attributes, usage);
 }
 
-/** Reported usage as standard attributes. */
 export function usageAttributes(usage: TokenUsage): Attributes {
   return addUsage({}, usage);
 }

@@ -31,7 +31,6 @@ const SEVERAL: ReadonlyMap<string, readonly string[]> = new Map(
   [...NAMES].filter(([, names]) => names.length > 1),
 );
 
-/** A usage object, and the attribute that holds it. */
 export interface UsageObject {
   readonly object: JsonObject;
   readonly attribute?: string | undefined;

@@ -39,7 +39,6 @@ export function isUsageColumn(column: string): boolean {
   return USAGE_COLUMNS.has(column);
 }
 
-/** What was reported of a call's tokens and cost. */
 export interface ReportedUsage {
   readonly usage?: TokenUsage | undefined;
   readonly costUsd?: number | undefined;

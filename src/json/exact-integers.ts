@@ -144,7 +144,6 @@ function listed(list: unknown, at: number): unknown {
   return Array.isArray(list) ? (list as unknown[])[at] : undefined;
 }
 
-/** Schemas that are looked at for one value. */
 const MAX_BRANCHES = 64;
 
 /** The schemas that apply to one value: these, what they refer to within the root, and their alternatives. */

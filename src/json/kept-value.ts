@@ -11,7 +11,6 @@ const MAX_NUMBERS = 1000;
  * classes, and what is deeper than eight levels or beyond 20,000 lists and objects.
  */
 export class KeptValues {
-  /** Characters of the texts that are kept. */
   characters = 0;
   #copies = 0;
 

@@ -23,7 +23,6 @@ const NEEDS_INPUT =
   'The tool has not run: its server asks for input or a confirmation first, which nobody here can give.';
 
 type WithoutDuration<T> = T extends unknown ? Omit<T, 'durationMs'> : never;
-/** An outcome before its duration is known. */
 type Outcome = WithoutDuration<ToolCallOutcome>;
 
 /** Thrown by a session that plays a recording in which the call timed out. */

@@ -162,7 +162,6 @@ export class ServerConnection {
     });
   }
 
-  /** Whether the server says that it has resources. */
   get hasResources(): boolean {
     return this.#link?.session.capabilities.resources !== undefined;
   }

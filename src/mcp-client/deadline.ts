@@ -37,7 +37,6 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** Starts the time anew. */
   refresh(): void {
     if (!this.signal.aborted) this.#timer.refresh();
   }

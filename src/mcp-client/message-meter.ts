@@ -53,7 +53,6 @@ export class MessageMeter {
     return true;
   }
 
-  /** Begins the next message. */
   reset(): void {
     this.#sinceTurn += PER_MESSAGE;
     this.#bytes = 0;

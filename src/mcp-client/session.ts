@@ -72,7 +72,6 @@ export interface McpSession {
 }
 
 export interface SessionOptions {
-  /** Name of the server in the config. */
   readonly server: string;
   readonly handlers: ServerRequestHandlers;
   readonly guard: ServerRequestGuard;

@@ -8,7 +8,6 @@ export function notReadyWithin(limitMs: number): string {
   return `did not become ready within ${limitMs} ms`;
 }
 
-/** What a program has written so far. */
 export interface ProgramOutput {
   /** The last of it. */
   readonly stderr: string;

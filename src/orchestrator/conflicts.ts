@@ -20,7 +20,6 @@ export interface Conflict {
 }
 
 interface Reading {
-  /** Position in the chain. */
   readonly index: number;
   readonly toolName: string;
   readonly value: MemberValue;

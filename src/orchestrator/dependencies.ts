@@ -41,7 +41,6 @@ interface KnownResult {
  */
 export class Dependencies {
   readonly #prompt: string;
-  /** By position in the chain. */
   readonly #results: (KnownResult | undefined)[] = [];
   #work = 0;
 
@@ -50,7 +49,6 @@ export class Dependencies {
     this.#prompt = prompts.join('\n').slice(0, MAX_PROMPT_CHARS);
   }
 
-  /** Adds the next entry of the chain. */
   add({ success, result, arguments: args }: Pick<ToolChainEntry, 'success' | 'result' | 'arguments'>): void {
     const forgotten = this.#results.length - MAX_RESULTS;
     if (forgotten >= 0) this.#results[forgotten] = undefined;

@@ -14,7 +14,6 @@ const MAX_LINKS = 1_000;
  * server: another that links to the same URI has a resource of its own there.
  */
 export class LinkedResources {
-  /** URIs by server. */
   readonly #links = new Map<string, Set<string>>();
 
   /** The tool that reads them; it asks for the server once several have linked to one URI. Undefined without links. */

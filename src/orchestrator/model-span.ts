@@ -55,7 +55,6 @@ function outputMessage({ message, finishReason, rawFinishReason }: Completion): 
   };
 }
 
-/** A tool as `gen_ai.tool.definitions` holds it. */
 function toolDefinition({ name, description, parameters }: ModelTool): object {
   return { type: 'function', name, description, parameters };
 }

@@ -64,7 +64,6 @@ export const NOTICES = {
   plan: 'These steps of a plan have been taken:',
 } as const;
 
-/** Whether a text is such a message. */
 export function isNotice(text: string): boolean {
   return Object.values(NOTICES).some((beginning) => text.startsWith(beginning));
 }

@@ -3,7 +3,6 @@ import { isObject, parseBoundedContainer } from '../json/index.ts';
 
 export type MemberValue = string | number | boolean;
 
-/** A value and the names that lead to it. */
 export interface Member {
   readonly key: string;
   /** Name of the object or list around it; empty at the top. */

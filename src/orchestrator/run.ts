@@ -35,7 +35,6 @@ const MAX_CONTINUATIONS = 3;
 /** Characters of a planned call's arguments that the model is shown. They may hold whole results. */
 const MAX_TOLD_ARGUMENTS = 10_000;
 
-/** How a run ended, and with what answer. */
 export interface RunEnd {
   readonly stopReason: StopReason;
   readonly answer: string | null;

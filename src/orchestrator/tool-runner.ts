@@ -19,7 +19,6 @@ const RETRY_DELAY_MS = 200;
 /** Characters of a result that loop detection holds as they are. */
 const MAX_COMPARED = 65_536;
 
-/** How a call of the model ended. */
 export interface CallReport {
   /** One entry for each try. */
   readonly entries: readonly ToolChainEntry[];

@@ -332,7 +332,6 @@ function readName(error: unknown): string {
   return error instanceof Error ? error.name : 'unknown';
 }
 
-/** The refusal of a way around the gate. */
 export function refuseBypass(server: string, what: string): ObservatoryError {
   const message = `'${what}' of a gated client would go around the gate`;
   return new PolicyDeniedError(server, what, refusal('bypass_refused', message));

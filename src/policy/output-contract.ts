@@ -22,7 +22,6 @@ export interface OutputContract {
   readonly echo: Readonly<Record<string, string>>;
   /** Whether the operator asked for what is checked: a result that does not fit is withheld, else marked untrusted. */
   readonly isDemanded: boolean;
-  /** Largest result in bytes of JSON. */
   readonly maxBytes: number;
   /** Whether secrets are taken out of the results. Nothing else of a result that passes is ever changed. */
   readonly redact: Redact;

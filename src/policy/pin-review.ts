@@ -9,7 +9,6 @@ import type { ToolsByServer } from './tool-definition.ts';
 /** `refused`: the definition cannot be used, even if approved. `gone`: pinned, and no longer listed. */
 export type PinStatus = 'approved' | 'new' | 'changed' | 'refused' | 'gone';
 
-/** One tool against its pin. */
 export interface PinFinding {
   readonly server: string;
   readonly tool: string;
@@ -57,7 +56,6 @@ export function reviewPins(pins: PinStore, tools: ToolsByServer): readonly PinFi
   });
 }
 
-/** The findings that an approval covers. */
 export function pending(findings: readonly PinFinding[]): readonly PinFinding[] {
   return findings.filter(({ status }) => status === 'new' || status === 'changed');
 }

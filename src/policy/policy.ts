@@ -26,7 +26,6 @@ import { propertyNamesIn } from './tool-definition.ts';
 /** What the rules say about a call. */
 export interface RuleVerdict extends Refusal {
   readonly decision: DecisionKind;
-  /** The rules that made the decision. */
   readonly ruleIds: readonly string[];
   /** Where the arguments came from, where the policy has words about it. */
   readonly sources?: readonly ArgumentSource[] | undefined;

@@ -201,7 +201,6 @@ export class Reservation {
     return Math.max(Date.now() - this.#wall, performance.now() - this.#steady) > quiet_ms / 2;
   }
 
-  /** Settles a call by its result. */
   settleBy(raw: unknown): Promise<LedgerOutcome | undefined> {
     const isError = readObject(raw).isError === true;
     const failed = this.#plan.once?.errors ?? 'failed';

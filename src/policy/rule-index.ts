@@ -75,7 +75,6 @@ interface ServerRules {
   /** Every rule of the server in the order of the policy, if one of them has a `*`. */
   readonly all: CompiledRule[];
   hasPatterns: boolean;
-  /** Rules by the names that were asked for. */
   readonly known: Map<string, ToolRules>;
 }
 

@@ -11,7 +11,6 @@ export interface CompiledRule {
   readonly tools: readonly string[];
   /** Which of {@link tools} have a `*`, as the texts between them. */
   readonly patterns: readonly (readonly string[])[];
-  /** Arguments that have to be given. */
   readonly required: readonly string[];
   /**
    * The schemas of the arguments the rule names. A rule that allows takes what surely fits. One that stops or holds a call
@@ -187,7 +186,6 @@ export function toTrace(
   return { id, effect, applies: isMet, why };
 }
 
-/** The ids of those rules that have this effect. */
 export function listIds(rules: readonly CompiledRule[], effect: RuleDocument['effect']): readonly string[] {
   return rules.filter((rule) => rule.document.effect === effect).map((rule) => rule.document.id);
 }

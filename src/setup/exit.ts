@@ -15,7 +15,6 @@ export function findExitDeadline(configuredMs: number | undefined, isMigrating: 
 export interface Flushable {
   /** Sends the queue within `limitMs`; the rest stays queued. */
   forceFlush(limitMs: number): Promise<void>;
-  /** Takes `limitMs` at most. */
   shutdown(limitMs: number): Promise<void>;
   /**
    * Sends queued data synchronously, within a deadline in milliseconds; with 0 it is only written to disk. Must not

@@ -95,7 +95,6 @@ export function exportNow(to: Destinations, options: ResolvedStartOptions, deadl
     diag.warn(`mcp-observatory: the last metrics were not sent: ${failures.metrics}`);
 }
 
-/** Why parts were not sent. */
 type Failures = { -readonly [Part in keyof LastExport]?: string | undefined };
 
 function findFailures(last: LastExport, deadlineMs: number): Failures {

@@ -59,7 +59,6 @@ async function hookAndStart(isFirst: boolean): Promise<void> {
   }
 }
 
-/** The SDKs in use, ours or the application's. */
 interface Sdks {
   /** Has instrumentations use them, now and when they change. */
   use(instrumentations: readonly Instrumentation[]): void;
@@ -125,7 +124,6 @@ function meterUse(ours: MeterProvider | undefined, stop: () => Promise<void> | u
 
 interface Ours {
   readonly observatory: RunningObservatory;
-  /** Set globally. */
   readonly standby: StandbyProvider;
 }
 

@@ -64,7 +64,7 @@ export async function makeOlder(pool: Queryable): Promise<void> {
 export async function age(pool: Queryable): Promise<void> {
   await makeOlder(pool);
   // The first export makes partitions behind its result; the server itself may be analyzing the table.
-  await waitUntil(async () => (await pool.query(MAY_BE_ARCHIVED)).rows[0]?.may === true);
+  await waitUntil(async () => (await pool.query(MAY_BE_ARCHIVED)).rows[0]?.may === true, 120_000);
 }
 
 /** A digest of the rows in each of some ranges of trace ids, so that a day fits into memory. */

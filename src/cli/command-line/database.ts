@@ -3,7 +3,6 @@ import type { Database } from '../../postgres/index.ts';
 import { type CommandIo, type FlagValues, usageError } from './command.ts';
 import { fetchedModule } from './fetched-packages.ts';
 
-/** Flags of the commands that use the database. */
 export const DATABASE_FLAGS = { 'database-url': { type: 'string' }, 'data-dir': { type: 'string' } } as const;
 
 type DatabaseValues = FlagValues<keyof typeof DATABASE_FLAGS>;
@@ -14,7 +13,6 @@ type DatabaseValues = FlagValues<keyof typeof DATABASE_FLAGS>;
  */
 type DatabaseVariables = 'own' | 'any';
 
-/** How a command opens its database. */
 export interface DatabaseUse {
   /** Whether to create an embedded database that is missing. @defaultValue false */
   readonly create?: boolean;

@@ -23,7 +23,6 @@ import { usageError } from './command.ts';
 interface Backup {
   /** The file as it was; undefined where there was none. */
   readonly before: Buffer | undefined;
-  /** The file as it was written. */
   readonly after: Buffer;
 }
 

@@ -161,7 +161,6 @@ async function refuseForeign(folder: string): Promise<string> {
   );
 }
 
-/** Copies what ships of this package. */
 async function copySelf(target: string): Promise<void> {
   const { files } = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as {
     readonly files: readonly string[];

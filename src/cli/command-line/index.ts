@@ -30,4 +30,4 @@ export { ageFlag, durationFlag, numberFlag, sizeFlag, wordFlag } from './flags.t
 export { pumpJsonl, readKind } from './jsonl.ts';
 export { readPrices } from './prices.ts';
 export { findKey, RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest } from './run-options.ts';
-export { readSubcommand } from './subcommand.ts';
+export { groupCommands, readSubcommand } from './subcommand.ts';

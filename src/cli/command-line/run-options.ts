@@ -4,7 +4,6 @@ import type { RunOptions } from '../../orchestrator/index.ts';
 import { type CommandIo, usageError } from './command.ts';
 import { numberFlag } from './flags.ts';
 
-/** Flags of the commands that run mcpGhost. */
 export const RUN_FLAGS = {
   provider: { type: 'string' },
   config: { type: 'string' },

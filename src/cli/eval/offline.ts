@@ -10,7 +10,6 @@ import { planGateSuite, planParseSuite } from './plan-suite.ts';
 import { pick, randomFrom } from './random.ts';
 import { EVAL_ALLOWLIST, EVAL_TOOLS, ORACLES } from './world.ts';
 
-/** The hand-written suites. */
 const SUITES = {
   policy_gate: inputSuite,
   plan_parse: planParseSuite,

@@ -10,7 +10,6 @@ const object = (properties: object, required: readonly string[], rest: object = 
 
 const text = { type: 'string' };
 
-/** A tool whose result has an id and content. */
 function documentTool(name: string, idName: string, description: string): ToolDefinition {
   return {
     name,

@@ -3,7 +3,6 @@ import { relative, sep } from 'node:path';
 import { VERSION } from '../../base/index.ts';
 import type { Departure } from '../../golden/index.ts';
 
-/** The result of one golden. */
 export interface Checked {
   readonly path: string;
   readonly outcome: 'same' | 'updated' | 'different' | 'error' | 'skipped';

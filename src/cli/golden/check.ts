@@ -133,7 +133,6 @@ function tell(
     for (const line of stderr.trimEnd().split('\n')) write(`    | ${line}`);
 }
 
-/** Records a program anew, and checks the recording. */
 async function updateOne(path: string, program: Program, isTwice: boolean): Promise<Checked> {
   const problem = await updateProgram(path, program, isTwice);
   const one = await checkOne(path, program, true);

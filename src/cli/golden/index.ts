@@ -1,7 +1,6 @@
 /** `mcp-observatory golden`: runs in files. Each subcommand has a file of its own. */
-import { type Command, type CommandTable, usageError } from '../command-line/index.ts';
+import { type Command, type CommandTable, groupCommands } from '../command-line/index.ts';
 
-/** Subcommands, loaded on demand. */
 const SUBCOMMANDS: CommandTable = {
   record: {
     summary: 'run a task and keep it',
@@ -49,27 +48,8 @@ const SUBCOMMANDS: CommandTable = {
   },
 };
 
-const HELP = [
-  'Usage: mcp-observatory golden <command> [options]',
-  '',
+export const goldenCommand: Command = groupCommands(
+  'golden',
   'A golden is a run in a file: recorded once, replayed without a key, a network or a server.',
-  '',
-  'Commands:',
-  ...Object.entries(SUBCOMMANDS).map(([name, { summary }]) => `  ${name.padEnd(11)} ${summary}`),
-  '',
-  "Options of a command: 'mcp-observatory golden <command> --help'.",
-].join('\n');
-
-export const goldenCommand: Command = {
-  help: HELP,
-  subcommands: SUBCOMMANDS,
-  async run(args, io) {
-    const [word, ...rest] = args;
-    const subcommand = word !== undefined && Object.hasOwn(SUBCOMMANDS, word) ? SUBCOMMANDS[word] : undefined;
-    if (subcommand === undefined) {
-      const seen = word === undefined ? 'nothing' : `'${word}'`;
-      throw usageError(`Expected one of ${Object.keys(SUBCOMMANDS).join(', ')}, got ${seen}`);
-    }
-    return (await subcommand.load()).run(rest, io);
-  },
-};
+  SUBCOMMANDS,
+);

@@ -14,7 +14,6 @@ import { type FinishReason, readFinishReason } from '../../wire/index.ts';
 import { usageError } from '../command-line/index.ts';
 import { tellStory } from './inspect/index.ts';
 
-/** What a golden covers. */
 export interface Exercised {
   /** Called tools, as `server.tool`. */
   readonly called: ReadonlySet<string>;
@@ -48,7 +47,6 @@ const KIND_OF_REASON: Readonly<Partial<Record<FinishReason, string>>> = {
 
 const LIMITS: ReadonlySet<string> = new Set(['max_iterations', 'budget', 'loop']);
 
-/** Determines what a golden covers. */
 export function exercised(golden: Golden): Exercised {
   const story = tellStory(golden);
   const kinds = new Set<string>();
@@ -134,13 +132,11 @@ export interface GoldenLibrary {
 }
 
 export interface Coverage {
-  /** Number of goldens that call each offered tool. */
   readonly tools: Readonly<Record<string, number>>;
   /** Number of goldens with each kind of failure, including 0. */
   readonly errorKinds: Readonly<Record<string, number>>;
 }
 
-/** Limit on the files of a library. */
 const MAX_FILES = 10_000;
 
 /**

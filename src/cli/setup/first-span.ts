@@ -14,7 +14,6 @@ const MAX_TAIL_CHARS = 4096;
 /** How long a program that was told to end may take. */
 const CLOSE_MS = 3000;
 
-/** Of a run of a program. */
 export interface FirstSpan {
   /** The first span of ours; null where none came. */
   readonly span: { readonly name: string; readonly scope: string } | null;
@@ -22,7 +21,6 @@ export interface FirstSpan {
   readonly others: number;
   /** How it ended; null if it still ran. */
   readonly exit: number | string | null;
-  /** The end of what it printed. */
   readonly output: string;
 }
 

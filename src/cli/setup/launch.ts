@@ -24,7 +24,6 @@ const BEFORE = /^(?:\w+=.*|cross-env|env|npx|exec)$/s;
 const WORD = /&&|\|\||[;|&]|"[^"]*"|'[^']*'|[^\s"';|&]+/g;
 const MAX_CHARS = 4096;
 
-/** A command of a shell that loads us. */
 export interface Launch {
   readonly command: string;
   /** The file that it runs, in the folder; null where that is not seen. */

@@ -24,7 +24,6 @@ export const LOCK_FILES: readonly string[] = Object.keys(MANAGERS);
 
 export interface MissingPackages {
   readonly specs: readonly string[];
-  /** The words of the command that adds them. */
   readonly command: readonly string[];
   /** Whether the command writes in this folder only: the lock file of a workspace is above it. */
   readonly isWithin: boolean;

@@ -184,7 +184,6 @@ export function checkRule(rule: DriftRule): DriftRule {
   return rule;
 }
 
-/** The status of one service and tool. */
 function rateDrift(group: Omit<PromptDrift, 'status'>, rule: DriftRule): DriftStatus {
   if (group.baselinePrompts === 0) return 'no_baseline';
   if (group.prompts < (rule.minPrompts ?? 20)) return 'few';

@@ -53,7 +53,6 @@ export const compareTexts: ScoreTexts = (primary, candidate) => {
   return { agreement, numericVariance, fields };
 };
 
-/** The scores of two answers of one model. */
 export const compareAnswers: ScoreTexts = (first, second) => {
   const agreement = computeAgreement(first, second);
   const numericVariance = numericVarianceScore(first, second);

@@ -52,7 +52,6 @@ const OPTIONS: OptionKinds<ShadowOptions<unknown[], unknown>> = {
   meterProvider: having('a MeterProvider', 'getMeter'),
 };
 
-/** The state of one shadowed function. */
 export class Shadowing<A extends unknown[], R> {
   readonly name: string;
   readonly #options: ShadowOptions<A, R>;

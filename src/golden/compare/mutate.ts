@@ -93,7 +93,6 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
   ),
 };
 
-/** Another value of the same type. */
 function changed(value: unknown): unknown {
   if (typeof value === 'number') return value + 1;
   if (typeof value === 'boolean') return !value;

@@ -77,7 +77,6 @@ function readType(value: unknown): JsonType {
   return type === 'boolean' || type === 'number' || type === 'string' ? type : 'object';
 }
 
-/** A change of shape at one place. */
 export interface ShapeDifference {
   readonly level: DriftLevel;
   readonly place: string;

@@ -38,7 +38,6 @@ export function matchPattern(pattern: string, text: string): Span[] | undefined 
   return [...parts, [from, text.length - tail.length]];
 }
 
-/** The texts between the `*` of a pattern. */
 function listLiterals(pattern: string): string[] {
   const literals = [''];
   for (const [token] of pattern.matchAll(/\\?./gs)) {

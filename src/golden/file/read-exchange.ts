@@ -13,11 +13,9 @@ import type { ExchangeUsage, Golden, ProviderExchange, WireResponse } from './fo
 export interface ExchangeStory {
   /** Messages of the request, system messages first. */
   readonly request: readonly Message[];
-  /** Visible text of the answer. */
   readonly text: string;
   readonly reasoning: string;
   readonly calls: readonly RequestedToolCall[];
-  /** The provider's own value. */
   readonly finishReason: string | undefined;
   /** Whether the answer is marked as a refusal apart from the finish reason (OpenAI's `refusal`). */
   readonly refused: boolean;

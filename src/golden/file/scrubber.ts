@@ -86,7 +86,6 @@ export class Scrubber {
     }
   }
 
-  /** Registers the secrets of a request. */
   addRequest(headers: Headers, url: URL): void {
     this.addHeaders(headers);
     this.addNamed({ ...Object.fromEntries(headers), ...Object.fromEntries(url.searchParams) });

@@ -237,7 +237,6 @@ function readEvents(text: string, cut: boolean): StreamText {
   return { events, lineEnd };
 }
 
-/** The text of each event, with its line endings. */
 function writeEvents(events: readonly StreamEvent[], lineEnd: string, cut: boolean): string[] {
   return events.map((event, index) => {
     const isBroken = cut && index === events.length - 1;

@@ -3,7 +3,6 @@ import { sealGolden } from './checksum.ts';
 import { FORMAT_VERSION, type Golden, type UnsealedGolden } from './format.ts';
 import { type PackedGolden, packExchanges } from './pack.ts';
 
-/** The order of members in a file. */
 const MEMBERS = [
   'format_version',
   'test_name',

@@ -57,7 +57,6 @@ function fail(response: ServerResponse, status: number, message: string): void {
 
 /** The MCP servers of a stored run, over HTTP. */
 interface StoredServers extends AsyncDisposable {
-  /** Address of a server, by its name. */
   urlOf(server: string): string;
 }
 

@@ -154,7 +154,6 @@ const HEADED_NOTE = /\n\n## Notes of the server ([^\n]{1,200})\n/;
 const TAGGED_NOTE = /\n\n<notes_of_the_server_([a-z0-9_]{1,200})>\n/;
 
 interface SystemPromptParts {
-  /** The caller's part. */
   readonly systemPrompt: string;
   /** Instructions of servers, by name. A tag has the name in lower case with underscores. */
   readonly notes: ReadonlyMap<string, string>;

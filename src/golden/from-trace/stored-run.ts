@@ -12,7 +12,6 @@ export interface StoredRun {
   readonly startedAt: Date;
   readonly durationMs: number;
   readonly stopReason: string | undefined;
-  /** Whether the run began with a plan. */
   readonly hasPlan: boolean;
   /** Whether recovery prompts followed failed calls. */
   readonly hasBacktracking: boolean;
@@ -21,7 +20,6 @@ export interface StoredRun {
   readonly turns: readonly StoredTurn[];
   /** Every tool call that reached a server, in order. */
   readonly calls: readonly StoredCall[];
-  /** The tools offered to the model. */
   readonly tools: readonly StoredTool[];
 }
 
@@ -32,7 +30,6 @@ export interface StoredTurn {
   readonly output: Message | undefined;
   /** HTTP status or kind of the failure. */
   readonly errorType: string | undefined;
-  /** The provider's own value. */
   readonly finishReason: string | undefined;
   readonly usage: TokenUsage | undefined;
   readonly model: string;

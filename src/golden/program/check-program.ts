@@ -23,7 +23,6 @@ export interface Program {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a program did with its golden. */
 export interface ProgramCheck {
   readonly departures: readonly Departure[];
   /** As of {@link ProgramReport}. */

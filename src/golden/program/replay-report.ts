@@ -49,7 +49,6 @@ export interface ProgramReport {
   readonly cost_usd: number | null;
 }
 
-/** What a replay knows at its end. */
 interface Replayed {
   readonly golden: Golden;
   readonly asked: number;

@@ -29,13 +29,11 @@ export interface Seams {
   fetch(original: typeof fetch): typeof fetch;
   /** @returns the request, made by `original` or another way. */
   request(request: NodeRequest, original: () => ClientRequest): ClientRequest;
-  /** @returns the process, started by `original` or not. */
   spawn(command: SpawnedCommand, original: () => ChildProcess): ChildProcess;
   /** A connection over HTTP/2 is opened, of which nothing is seen. Called once for each origin. */
   unseen(origin: string): void;
 }
 
-/** More are not told. */
 const MAX_ORIGINS = 16;
 
 type Callable = (...args: unknown[]) => unknown;

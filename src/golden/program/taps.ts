@@ -65,7 +65,6 @@ export class Collected {
     }
   }
 
-  /** Makes its room free again. */
   drop(): void {
     this.#room.free(this.#size);
     this.#size = 0;
@@ -104,7 +103,6 @@ interface RequestTap {
   failed(error: unknown): void;
 }
 
-/** Sees a request of `http` and its response. */
 export function tapRequest(request: ClientRequest, room: Room, seen: RequestTap): void {
   const body = new Collected(room);
   tap(request, 'write', ([chunk, encoding]) => body.add(chunk, encoding));

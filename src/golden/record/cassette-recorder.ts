@@ -92,7 +92,6 @@ export class CassetteRecorder {
     };
   }
 
-  /** A server could not be reached. */
   failed(server: string, error: string): void {
     const connection = { outcome: 'failed', error } as const;
     const at = this.#of(server).push(connection) - 1;
@@ -211,7 +210,6 @@ function toMcpCall(call: OpenCall): McpCall | undefined {
 /** The abort reason of a call that its caller canceled (see mcp-client/call.ts). */
 const CANCELLED_BY_CALLER = 'cancelled by the caller';
 
-/** Opens real servers and records them. */
 export function recordingLink(recorder: CassetteRecorder): OpenLink {
   return async (config, options, signal, hooks) => {
     const server = config.name;

@@ -52,10 +52,8 @@ interface ResponseHead {
   readonly headers: Headers;
 }
 
-/** What the exchange itself does not tell. */
 interface ExchangeFacts {
   readonly isFromProvider: boolean;
-  /** The SDK, as this request named it. */
   readonly sdk: GoldenVersions['sdk'];
 }
 
@@ -91,7 +89,6 @@ export class ModelRecorder {
     return this.#onlyProviders && this.#taken.length > 0;
   }
 
-  /** The SDK, as its requests named it. */
   get sdk(): GoldenVersions['sdk'] {
     return this.#sdk;
   }
@@ -193,7 +190,6 @@ export class ModelRecorder {
     return inTurns(this.#taken.flatMap((taken) => findExchange(taken) ?? []));
   }
 
-  /** The models that answered, each once. */
   models(): string[] {
     return listModels(this.exchanges());
   }

@@ -34,7 +34,6 @@ export class AnswerTurns {
   #given = -1;
   /** Whether the program asked its models one after another, so that the order of its requests is its own. */
   readonly #isInOrder: boolean;
-  /** The latest request, by its position. */
   #latest: { readonly asked: number; readonly place: string } | undefined;
   readonly findings: Finding[] = [];
 

@@ -1,3 +1,4 @@
+/** Answers from a golden: `player.ts` looks up those of the model, `cassette-player.ts` those of the tools. */
 export type { CassettePlayer } from './cassette-player.ts';
 export {
   answerFromGolden,

@@ -27,7 +27,6 @@ export async function playGolden(golden: Golden, options: PlayerOptions = {}): P
   return { ...loopback, baseUrl: `${loopback.url}/v1`, player };
 }
 
-/** Answers a request of HTTP from a golden. */
 export async function answerFromGolden(
   player: GoldenPlayer,
   { method, path, body }: LoopbackRequest,

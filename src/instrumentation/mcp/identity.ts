@@ -45,7 +45,6 @@ export class Identity {
     this.#learnClient(method === INITIALIZE ? params.clientInfo : params._meta?.[META_CLIENT]);
   }
 
-  /** The result of a request to the server. */
   readResult(method: string, result: unknown): void {
     if (typeof result !== 'object' || result === null) return;
     const { serverInfo, _meta } = result as { readonly serverInfo?: unknown; readonly _meta?: unknown };

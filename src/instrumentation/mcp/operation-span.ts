@@ -88,7 +88,6 @@ export function describeResult(span: Span, result: unknown): void {
 
 /** Arguments and result of a tool call, for its span. */
 export interface ToolCallContent {
-  /** Characters of the texts that are held. */
   readonly characters: number;
   /** JSON takes time; the application may change its values meanwhile. */
   write(span: Span): void;

@@ -45,13 +45,11 @@ export interface OperationStart {
   readonly side: McpSide;
   readonly connection: Connection;
   readonly message: McpMessage & { readonly method: string };
-  /** Absent for notifications. */
   readonly id?: RequestId | undefined;
   readonly place: SpanPlace;
   /** When the message came, by `Date.now()`. @defaultValue now */
   readonly arrivedAt?: number | undefined;
   readonly protocolVersion?: string | undefined;
-  /** The task that the message is about. */
   readonly taskId?: string | undefined;
   /** An outer `execute_tool` span that represents this call already: it is completed instead of duplicated. */
   readonly outer?: Span | undefined;
@@ -242,7 +240,6 @@ export class Operation implements OpenRequest {
     }
   }
 
-  /** Arguments and result of a tool call. */
   #describeCall(outcome: RequestOutcome): void {
     if (this.method !== TOOLS_CALL) return;
     const toolArguments = this.#params?.arguments;

@@ -64,7 +64,6 @@ function withCarrier(meta: MessageParams['_meta'], carrier: Record<string, strin
   return both;
 }
 
-/** Where the span of a message belongs. */
 export interface SpanPlace {
   readonly parent: Context;
   /** Of an incoming message: the span active where it came in, such as an HTTP server span, when it is not the parent. */

@@ -38,7 +38,6 @@ interface Task {
   completedAt: number | undefined;
 }
 
-/** What a message says of a task. */
 interface TaskFacts {
   readonly taskId: string;
   readonly status: string;
@@ -97,7 +96,6 @@ export function besideTask(
   };
 }
 
-/** The id of the task that a request or notification is about. */
 export function findTaskId({ method, params }: McpMessage): string | undefined {
   if (typeof method !== 'string' || !ABOUT_TASKS.has(method)) return undefined;
   const id = params?.taskId;

@@ -9,7 +9,6 @@ import { LOST_OUTCOME, type RequestOutcome } from './outcome.ts';
 const MAX_UNDER_WAY = 10_000;
 const ENDED_PER_TURN = 500;
 
-/** The operation of such a request. */
 export interface OpenRequest {
   /** The context it runs in: its span active, with the baggage it came with. */
   readonly context: Context;

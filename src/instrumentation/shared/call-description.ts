@@ -80,7 +80,6 @@ export function keepRequest(request: JsonObject, values: KeptValues): JsonObject
   return kept;
 }
 
-/** What a call needs of its instrumentation. */
 export interface CallHost {
   readonly tracer: Tracer;
   readonly metrics: ModelMetrics;

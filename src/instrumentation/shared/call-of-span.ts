@@ -18,7 +18,6 @@ export function setCall(span: CallSpan | undefined, call: Retried | undefined): 
   } catch {}
 }
 
-/** Counts a retry of the request of the active call. */
 export function noteRetry(): void {
   (trace.getActiveSpan() as CallSpan | undefined)?.[CALL]?.retried();
 }

@@ -42,7 +42,6 @@ import type { ModelResponse } from './response-reader.ts';
 /** How a call ended; empty for a whole response. */
 interface Ending {
   readonly streamEnd?: string;
-  /** The stream was read to its end. */
   readonly isRead?: boolean;
   readonly facts?: ErrorFacts;
   readonly message?: string | undefined;

@@ -61,7 +61,6 @@ function isAborted(stream: unknown): boolean {
 /** Receives the events of a stream while it is read. */
 export interface StreamObserver {
   chunk(value: unknown): void;
-  /** The reader saw the end. */
   end(): void;
   /** The reader stopped before the end. */
   closed(): void;

@@ -32,7 +32,6 @@ export interface ResponseReader {
   whole(value: unknown): void;
   chunk(value: unknown): void;
   result(): ModelResponse;
-  /** Whether the provider said that the stream is complete. */
   readonly isComplete: boolean;
   /** The answer in the provider's form, as far as it has come. */
   soFar?(): unknown;

@@ -8,7 +8,6 @@ import { isPlaceholder } from './opaque.ts';
 import { findPair } from './pairs.ts';
 import { findList, findValue, isSecretName, isTelling } from './values.ts';
 
-/** Longest name looked at. */
 const MAX_NAME = 64;
 
 /** Longest end of a name, from the word on that announces it. */

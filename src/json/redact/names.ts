@@ -51,7 +51,6 @@ const BEFORE_PASSWORD = Object.fromEntries(
   'next prev previous first last start end input sync change special'.split(' ').map((word) => [word, true]),
 );
 
-/** Kinds of names seen lately. */
 const known = new Map<string, NameKind | null>();
 
 /** What the name of a value says about it. */

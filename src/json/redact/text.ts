@@ -21,7 +21,6 @@ const SHORTEST = 6;
 const MARK = /\[redacted(?:: [a-z ]{1,20})?\]/y;
 const MARK_START = '[redacted';
 
-/** Whether something was redacted in a text before. */
 export function hasMark(text: string): boolean {
   return /\[redacted(?:: [a-z ]{1,20})?\]/.test(text);
 }

@@ -12,7 +12,6 @@ export interface ApplicatorContext {
   node(schema: unknown): SchemaNode;
   /** Compiles a subschema that counts against the value if it holds. */
   opposite(schema: unknown): SchemaNode;
-  /** Compiles a pattern for names. */
   pattern(source: string): SchemaPattern;
 }
 

@@ -8,7 +8,6 @@ import { MisusedKeywordError, SchemaRefusedError, shown } from './refused.ts';
 import type { SchemaRun, Validate } from './run.ts';
 import { payForWalk, type StepBudget, toSteps } from './steps.ts';
 
-/** What keywords are compiled with. */
 export interface AssertionContext {
   readonly budget: StepBudget;
   readonly checksFormats: boolean;

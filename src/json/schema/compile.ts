@@ -19,7 +19,6 @@ export type SchemaVerdict =
   | { readonly valid: false; readonly failed: boolean; readonly message: string };
 
 export interface CompiledSchema {
-  /** SHA-256 of the canonical schema. */
   readonly hash: string;
   /** What the schema itself wants of a value, beside all else. */
   readonly wants: SchemaWants;

@@ -76,7 +76,6 @@ const NEVER: SchemaNode = { validate: (_, run) => run.fail('boolean schema is fa
 export class Compiler {
   readonly validate: Validate;
   readonly wants: SchemaWants;
-  /** Patterns that are not checked. */
   readonly unchecked: string[] = [];
   /** Which keywords assert nothing, and why. */
   readonly ignored: string[] = [];

@@ -19,7 +19,6 @@ export interface DynamicScope {
 /** Most characters of a place or message in a verdict. */
 const MAX_SHOWN = 200;
 
-/** The state of one check. */
 export class SchemaRun {
   readonly budget: StepBudget;
   scope: DynamicScope | undefined;

@@ -14,7 +14,6 @@ const MAX_STEPS = 600_000;
 /** Deeper recursion of schema or value is stopped, before the stack is full. */
 const MAX_RECURSION = 512;
 
-/** A budget of steps was used up. */
 export class StepsExceededError extends Error {
   constructor(message = `more than ${MAX_STEPS} steps were needed`) {
     super(message);

@@ -48,7 +48,6 @@ export function registerProvider(name: string, factory: ProviderFactory): () => 
   };
 }
 
-/** Names `createProvider` takes. */
 function providerNames(): string[] {
   return [...factories.keys()];
 }

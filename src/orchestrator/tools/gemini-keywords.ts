@@ -53,7 +53,6 @@ const CONSTRAINTS = new Set([
 export class GeminiNotes {
   readonly #notes: string[] = [];
 
-  /** @returns True when the keyword was a constraint. */
   add(keyword: string, value: unknown): boolean {
     if (SILENT.has(keyword) || value === undefined) return false;
     if (keyword === 'uniqueItems' && value !== true) return false;

@@ -67,7 +67,6 @@ export interface FrameworkCall {
 /** The definitions that a gate knows, by server and name: tools that are gated later are added to them. */
 const listings = new WeakMap<PolicyGate, Map<string, Map<string, ToolDefinition>>>();
 
-/** The tools of one server, gated together. */
 export class GatedTools {
   readonly gate: PolicyGate;
   readonly server: string;

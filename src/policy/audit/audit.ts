@@ -143,7 +143,6 @@ export class AuditLog {
   }
 }
 
-/** What a run tells its log. */
 interface RunListing {
   count(): void;
   /** Lists the run as ended. */

@@ -16,7 +16,6 @@ import { canonicalJson, FILE_LIMITS, isObject, type JsonObject, parseStrictJson 
 
 export const GENESIS = '0'.repeat(64);
 
-/** Files of a trace directory. */
 export const RUN_FILE = /^run-([A-Za-z0-9_-]{1,128})\.jsonl$/;
 export const CHAIN_FILE = /^chain-([a-f0-9]{16})\.jsonl$/;
 
@@ -25,7 +24,6 @@ export const chainFile = (writer: string): string => `chain-${writer}.jsonl`;
 export const headFile = (writer: string): string => `head-${writer}.json`;
 export const runFile = (run: string): string => `run-${run}.jsonl`;
 
-/** How records are hashed and written. */
 export interface Seal {
   /** Key of the HMACs; without it hashes are plain SHA-256. */
   readonly key: string | undefined;

@@ -11,7 +11,6 @@ interface Runner {
   readonly valued?: string;
   /** Operands before the program. */
   readonly operands?: number;
-  /** Whether assignments may stand before the program. */
   readonly assigns?: boolean;
   /** Whether more words than are written may come to the program. */
   readonly adds?: boolean;

@@ -10,9 +10,7 @@ import { isWholeUnit, leadIn, type Span, sentenceAround } from './sentences.ts';
 import { cutsSign, cutsWord } from './word-edges.ts';
 import { splitWords, UNSPACED_LETTER } from './words.ts';
 
-/** The position of a quote in its source. */
 export interface LocatedQuote {
-  /** Keys and indices of the leaf. */
   readonly path: LeafPath;
   /** Offsets in the leaf, in UTF-16 units; `end` is exclusive. */
   readonly start: number;

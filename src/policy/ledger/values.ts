@@ -58,7 +58,6 @@ export function pathsIn(template: string): readonly string[] | undefined {
   return [...template.matchAll(/\{([^{}]+)\}/g)].map(([, path = '']) => path);
 }
 
-/** The arguments that a rule names with `once`. */
 export function listArguments(once: string | OnceDocument): readonly string[] {
   const { key, idempotency_key: taken }: OnceDocument = typeof once === 'string' ? { key: once } : once;
   return [...(pathsIn(key) ?? []), ...(taken === undefined ? [] : [taken])];

@@ -13,7 +13,6 @@ export interface TraceRecord {
   readonly content: (RecordContent & { readonly isRedacted: boolean }) | undefined;
 }
 
-/** Most records of a trace. */
 const MAX_RECORDS = 100_000;
 
 /**

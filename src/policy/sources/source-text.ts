@@ -3,7 +3,6 @@ import { type Steps, takeAll } from '../../base/index.ts';
 import type { FieldPath } from './fields.ts';
 import { cutPieces, joinWords, MAX_PIECE_CHARS, readForms, readValueKeys, readWords } from './words.ts';
 
-/** One text, and where it stood. */
 export interface SourceLeaf {
   readonly path: FieldPath;
   readonly joined: string;

@@ -23,7 +23,6 @@ const GROUPED = /^\D{0,3}(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+,\d{1,2})\D{0,3}$/;
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** The words of a text in their normal form. */
 export function readWords(text: string): string[] {
   const words: string[] = [];
   for (const [piece] of text.normalize('NFKC').matchAll(PIECE)) {

@@ -149,7 +149,6 @@ function nextProblems(modules: readonly ModuleDiagnosis[]): Problem[] {
 }
 
 interface Entry {
-  /** The SDKs that a bundler has put into it. */
   readonly bundled: readonly string[];
   readonly problems: readonly Problem[];
 }

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** A package in `node_modules`. */
 interface InstalledPackage {
   readonly folder: string;
   readonly version: string;

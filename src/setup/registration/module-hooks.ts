@@ -15,7 +15,6 @@ const EXCLUDED = [/\/openai\/_shims\//, /^openai\/_shims\//];
 
 const PROBE = new URL('./hook-probe.js', import.meta.url);
 
-/** The part of import-in-the-middle that is used. */
 interface ImportInTheMiddle {
   readonly Hook: new (files: readonly string[], onLoad: () => void) => { unhook(): void };
 }

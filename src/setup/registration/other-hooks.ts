@@ -14,9 +14,7 @@ type ImportHook = (url: string, ...rest: unknown[]) => void;
 
 /** `lib/register.js` of a copy, as it has been since version 1.4. */
 interface Registry {
-  /** Called for each wrapped module. */
   readonly importHooks: ImportHook[];
-  /** How each module was imported. */
   readonly specifiers: Map<string, unknown>;
 }
 
@@ -80,7 +78,6 @@ function registryAt(folder: string, require: NodeJS.Require): Registry | undefin
   }
 }
 
-/** The folder of the copy that a file belongs to. */
 function packageFolder(file: string): string | undefined {
   const at = file.lastIndexOf(IN_PACKAGE);
   return at < 0 ? undefined : file.slice(0, at + IN_PACKAGE.length - 1);

@@ -50,7 +50,6 @@ export interface TextStep {
   readonly text: string;
 }
 
-/** One request to the model and its answer. */
 export interface ModelStep {
   readonly kind: 'model';
   readonly turn: number;
@@ -72,7 +71,6 @@ export interface ToolStep {
   readonly kind: 'tool';
   readonly name: string;
   readonly arguments: unknown;
-  /** Text or JSON. */
   readonly result: string;
   readonly ms: number | undefined;
   readonly failure: string | undefined;

@@ -151,7 +151,6 @@ function sumOfAll(numbers: readonly (number | undefined)[]): number | undefined 
   return numbers.length === 0 ? undefined : sum;
 }
 
-/** Why an answer is incomplete. */
 const UNFINISHED: Readonly<Partial<Record<FinishReason, string>>> = {
   length: 'the answer was cut off by the output limit',
   context_length: 'the context window is full',

@@ -17,7 +17,6 @@ import {
 
 export interface TextOptions {
   readonly paint: Paint;
-  /** Columns of the terminal. */
   readonly width: number;
   /** Show all of every text instead of its first lines. */
   readonly full: boolean;

@@ -65,7 +65,6 @@ export class ToolSteps {
 /** A step of which only the call and its result are known. */
 const PLAIN_STEP = { kind: 'tool', ms: undefined, retry: 0, cached: false, recovery: undefined } as const;
 
-/** A call as the model requested it. */
 export interface CalledTool {
   readonly name: string;
   readonly arguments: unknown;

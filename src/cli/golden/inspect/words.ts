@@ -37,7 +37,6 @@ export function tokenWords(input: number | undefined, output: number | undefined
   return parts.join(', ');
 }
 
-/** How a run ended. */
 export function outcomeWords({ success, stopReason }: Outcome): string {
   if (success === undefined) return 'not kept';
   return spaced(stopReason ?? (success ? 'completed' : 'failed'));
@@ -81,7 +80,6 @@ export function ageWords(iso: string, now: Date): string {
   return minutes >= 0 ? `${plural(count, unit)} ago` : `in ${plural(count, unit)}`;
 }
 
-/** `happy_path` as `happy path`. */
 export function spaced(word: string): string {
   return word.replaceAll('_', ' ');
 }
