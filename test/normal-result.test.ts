@@ -134,37 +134,18 @@ test('an image that a provider refuses for its size is a line of text', () => {
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
     'base64',
   );
-  const header = (...parts: readonly string[]) => Buffer.from(parts.join(''), 'latin1');
   const wide = Buffer.from(png);
   wide.writeUInt32BE(9_000, 16);
-  const small: readonly (readonly [string, Buffer])[] = [
-    ['image/png', png],
-    ['image/gif', header('GIF89a', 'a\0a\0', '\0'.repeat(30))],
-  ];
-  const large: readonly (readonly [string, Buffer])[] = [
-    ['image/png', wide],
-    ['image/png', Buffer.concat([png, Buffer.alloc(4_000_000)])],
-    ['image/gif', header('GIF89a', '\x01\0\x28\x23', '\0'.repeat(30))],
-    ['image/webp', header('RIFF....WEBPVP8X....', '\0\0\0\0', '\x28\x23\0', '\0\0\0')],
-    ['image/webp', header('RIFF....WEBPVP8L....', '/', '\x28\x23\0\0', '\0'.repeat(9))],
-    ['image/jpeg', header('\xff\xd8\xff\xe0\0\x04..', '\xff\xc0\0\x11\x08\0\x01\x23\x28', '\0'.repeat(9))],
-  ];
-  const sent = (images: readonly (readonly [string, Buffer])[], key: string) => {
-    const parts = images.map(([mimeType, data]) => ({
+  const large = [wide, Buffer.concat([png, Buffer.alloc(4_000_000)])];
+  const sent = (images: readonly Buffer[], key: 'openai' | 'anthropic') => {
+    const parts = images.map((data) => ({
       type: 'image' as const,
-      mimeType,
+      mimeType: 'image/png',
       data: data.toString('base64'),
     }));
-    return (
-      JSON.stringify(fitMessages([{ role: 'user', parts }], key as 'openai')).split('too large').length - 1
-    );
+    return JSON.stringify(fitMessages([{ role: 'user', parts }], key)).split('too large').length - 1;
   };
-  assert.deepEqual([sent(small, 'anthropic'), sent(large, 'anthropic')], [0, large.length]);
-  assert.equal(sent(large, 'openai'), 0);
-  const many = Buffer.from(png);
-  many.writeUInt32BE(2_100, 20);
-  const images = (count: number) => Array.from({ length: count }, () => ['image/png', many] as const);
-  assert.deepEqual([sent(images(20), 'anthropic'), sent(images(21), 'anthropic')], [0, 21]);
+  assert.deepEqual([sent([png], 'anthropic'), sent(large, 'anthropic'), sent(large, 'openai')], [0, 2, 0]);
 });
 
 test('every provider reads the integers of a call exactly, streamed or whole', async () => {

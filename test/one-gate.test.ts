@@ -1,6 +1,7 @@
 /** `mcpGhost`, `gateClient` and `PolicyHost` make the same calls through the same gate: field by field the same traces. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -13,6 +14,7 @@ import { type AuditRecord, auditRecords } from './support/audit-records.ts';
 import { call, script, serveShelf, stdio } from './support/example-servers.ts';
 import { tryGhost } from './support/ghost.ts';
 import { serveMcp } from './support/http-mcp-server.ts';
+
 import { sized } from './support/size.ts';
 import { Telemetry } from './support/telemetry.ts';
 import { tempDir } from './support/temp-dir.ts';
@@ -20,6 +22,8 @@ import { tempDir } from './support/temp-dir.ts';
 const SERVER = 'mcp-sharepoint';
 const ALLOWED = { tool: 'fetch_sharepoint_doc', args: { doc_id: 'sp-001' } };
 const DENIED = { tool: 'delete_sharepoint_doc', args: { doc_id: 'sp-001' } };
+/** Its calls fail. */
+const ROGUE = 'rogue';
 const CALLER = 'alice';
 const QUERY = 'Fetch SharePoint doc sp-001, then delete it';
 
@@ -94,7 +98,7 @@ const WAYS = {
     const gated = gateClient(client, gate, { server, audit: run, context });
     for (const { tool, args } of calls) {
       await gated.callTool({ name: tool, arguments: args }).catch((error: unknown) => {
-        assert.ok(error instanceof PolicyDeniedError);
+        assert.ok(error instanceof PolicyDeniedError || server === ROGUE);
       });
     }
     run.finish();
@@ -103,7 +107,10 @@ const WAYS = {
   PolicyHost: async ({ server, entry, calls }, gate, dir) => {
     const planner = script(...calls.map(({ tool, args }) => call(server, tool, args)));
     await using host = await PolicyHost.open({ gate, planner, servers: { [server]: entry }, audit: dir });
-    for (const _ of calls) await host.askOnce(QUERY, { caller: CALLER });
+    for (const _ of calls)
+      await host.askOnce(QUERY, { caller: CALLER }).catch((error: unknown) => {
+        if (server !== ROGUE) throw error;
+      });
   },
 } as const satisfies Readonly<Record<string, Way>>;
 
@@ -268,6 +275,24 @@ test('each run is opened and finished, and its calls carry its id', async () => 
     runs.map((attributes) => attributes?.['observatory.audit_run']),
     [...ids, ...ids],
   );
+});
+
+test('a call that a server refuses has failed, one that it swallows has an unknown outcome, in all three ways', async () => {
+  const scene = {
+    server: ROGUE,
+    entry: { command: process.execPath, args: [fileURLToPath(new URL('fixtures/rogue-server.js', import.meta.url))] },
+    policy: { [ROGUE]: ['refuse', 'die'] },
+    calls: ['refuse', 'die'].map((tool) => ({ tool, args: {} })),
+  };
+  for (const [name, way] of Object.entries(WAYS)) {
+    const { records } = await trailOf(way, scene);
+    const ends = records.filter(({ event }) => event === 'call_finished');
+    assert.deepEqual(
+      ends.map(({ tool, outcome }) => `${tool} ${outcome}`),
+      ['refuse failed', 'die unknown'],
+      name,
+    );
+  }
 });
 
 test('errors, results that break their type and untyped tools leave the same records and spans too', async () => {

@@ -155,12 +155,13 @@ export function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-function withoutNulls(value: JsonObject, depth = 1): JsonObject {
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== null)
-    .map(([name, member]) => [
-      name,
-      depth > 1 && isObject(member) ? withoutNulls(member, depth - 1) : member,
-    ]);
-  return Object.fromEntries(members) as JsonObject;
+/** An object without members that are null; the same object where there are none. */
+export function withoutNulls(value: JsonObject, depth = 1): JsonObject {
+  const members = Object.entries(value);
+  if (depth === 1 && !members.some(([, member]) => member === null)) return value;
+  const kept = members.flatMap(([name, member]): [string, unknown][] => {
+    if (member === null) return [];
+    return [[name, depth > 1 && isObject(member) ? withoutNulls(member, depth - 1) : member]];
+  });
+  return Object.fromEntries(kept);
 }

@@ -4,6 +4,7 @@
  * well-formed. Nothing else is changed, and a result in that form is the same object.
  */
 import { isObject, type JsonObject, toJsonText, toWellFormed, toWellFormedValue } from '../json/index.ts';
+import { withoutNulls } from './envelope.ts';
 
 /** A `CallToolResult` in one form, of anything a server sent as one. */
 export function normalResult(raw: unknown): JsonObject {
@@ -62,17 +63,11 @@ function readBlocks(content: unknown, structure: unknown, raw: JsonObject): unkn
 }
 
 /** Members of a result that the protocol knows. */
-const RESULT_MEMBERS: ReadonlySet<string> = new Set([
-  'content',
-  'structuredContent',
-  'isError',
-  'toolResult',
-  '_meta',
-]);
+const RESULT_MEMBERS = ['content', 'structuredContent', 'isError', 'toolResult', '_meta'];
 
 /** What a server returned in place of content. What has a type of its own is no result of a tool. */
 function ownMembers(raw: JsonObject): JsonObject | undefined {
-  const own = Object.entries(raw).filter(([key, value]) => !RESULT_MEMBERS.has(key) && !isMissing(value));
+  const own = Object.entries(raw).filter(([key, value]) => !RESULT_MEMBERS.includes(key) && !isMissing(value));
   return own.length === 0 || raw.resultType !== undefined ? undefined : Object.fromEntries(own);
 }
 
@@ -113,14 +108,6 @@ function readBlock(given: unknown): unknown {
 
 function replaced(object: JsonObject, key: string, value: unknown): JsonObject {
   return object[key] === value ? object : { ...object, [key]: value };
-}
-
-/** Members of blocks are optional or have a type; none of them is null. */
-function withoutNulls(object: JsonObject): JsonObject {
-  const entries = Object.entries(object);
-  return entries.some(([, member]) => member === null)
-    ? Object.fromEntries(entries.filter(([, member]) => member !== null))
-    : object;
 }
 
 const UNKNOWN_TYPE = 'application/octet-stream';

@@ -75,7 +75,7 @@ export interface GuardedResult {
 }
 
 /** What is recorded of a call that was made. */
-type Outcome = 'accepted' | 'untrusted' | 'tool_error' | 'withheld' | 'failed';
+type Outcome = 'accepted' | 'untrusted' | 'tool_error' | 'withheld' | 'failed' | 'unknown';
 
 /** Longest tool name on a span. A planner can ask for a tool of any name. */
 const MAX_NAME = 256;
@@ -119,7 +119,7 @@ export async function guardedCall(
       await reservation?.settleBy(raw);
     } catch (cause) {
       await reservation?.settle('unknown');
-      finish('failed', { error_type: readName(cause) });
+      finish(isUnanswered(cause) ? 'unknown' : 'failed', { error_type: readName(cause) });
       setFailed(span, 'tool_failed');
       throw cause;
     }
@@ -326,6 +326,21 @@ function setFailed(span: Span, reason: ReasonCode): void {
     [toAttribute('fallback_reason')]: 'tool_error',
     [toAttribute('gate_blocked')]: false,
   });
+}
+
+/** Ends of a call without an answer: kinds of our own outcomes, names of errors, codes of the SDK v2. */
+const UNANSWERED: ReadonlySet<unknown> = new Set(
+  'transport_error timeout cancelled AbortError TimeoutError CONNECTION_CLOSED REQUEST_TIMEOUT'.split(' '),
+);
+/** The errors of the SDK v1 have codes that servers have too. */
+const UNANSWERED_V1 =
+  /^MCP error -3200[01]: (?:Connection closed|Request timed out|Maximum total timeout exceeded)$/;
+
+/** Whether nobody knows if a call took effect: the server went away, or did not answer. */
+function isUnanswered(cause: unknown): boolean {
+  if (!(cause instanceof Error)) return false;
+  const { name, message, code } = cause as Error & { code?: unknown };
+  return UNANSWERED.has(name) || UNANSWERED.has(code) || UNANSWERED_V1.test(message);
 }
 
 function readName(error: unknown): string {
