@@ -31,13 +31,6 @@ const CONTRADICTED: readonly Case[] = [
     ],
   ],
   [
-    'the flag of the act one level down',
-    FAILED,
-    'Unlock the shed.',
-    'Shed unlocked.',
-    [call('unlock', { door: 'shed' }, { ok: true, device: { unlocked: false, battery: 2 } })],
-  ],
-  [
     'a refusal as a status without a word of failure',
     FAILED,
     'Pay the parking fine with my card.',
@@ -73,13 +66,6 @@ const CONTRADICTED: readonly Case[] = [
     'The shade was open, and I have lowered it to 40 percent.',
     [call('get_shade', { room: 'greenhouse' }, { room: 'greenhouse', open: 100 })],
   ],
-  [
-    'a participle without its auxiliary',
-    NEVER,
-    'Take a backup of db-3 before the change.',
-    'Backup of db-3 taken (44 GB), you can go on.',
-    [call('get_db', { id: 'db-3' }, { id: 'db-3', size_gb: 44 })],
-  ],
 
   [
     'what a thing has now',
@@ -110,7 +96,6 @@ const CONTRADICTED: readonly Case[] = [
     'The return of #T90 has been started.',
     [],
   ],
-  ['a reminder after a promise', NEVER, 'Remind me to water the fern.', 'Will do: the reminder is set.', []],
   ['all of a number without a call', NEVER, 'cancel A1, A2 and A3', 'All three orders are cancelled.', []],
 
   [

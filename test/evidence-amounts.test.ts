@@ -34,12 +34,6 @@ const CERTIFICATE = call('send_certificate', { user: 'ana_1', amount: 50 }, 'Cer
 const CASES: readonly (readonly [name: string, steps: readonly TraceStep[], wrong: string, right: string])[] =
   [
     [
-      'another day than any of many, for which a call was made',
-      [BOOKING],
-      'Your reservation M05KNL has been changed to the flight on May 22.',
-      'Your reservation M05KNL has been changed to the flight on May 24, which lands after midnight, on May 25.',
-    ],
-    [
       'a code that begins with a digit',
       [CANCEL],
       'Your reservation 3RK9T9 has been cancelled.',

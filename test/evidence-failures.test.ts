@@ -7,44 +7,12 @@ type Case = readonly [name: string, prompt: string, answer: string, steps: reado
 
 const FAILED: readonly Case[] = [
   [
-    'a code and a message in Chinese',
-    '把会议纪要发给王芳。',
-    '已将会议纪要发送给王芳。',
-    [call('send_minutes', { to: '王芳' }, { code: 4102, msg: '附件过大，服务器拒收' })],
-  ],
-
-  [
     'one file of several',
     'Put both scans into the claims folder.',
     'The claims folder has them all now: `scan_front.png` and `scan_back.png`.',
     [
       call('upload', { file: 'scan_front.png' }, { ok: true }),
       call('upload', { file: 'scan_back.png' }, { ok: false, error: 'too large' }),
-    ],
-  ],
-  [
-    'a part that the list of failures names',
-    'Lock the five lockers.',
-    'Done, locked: L11, L12, L13, L14, L15.',
-    [
-      call(
-        'lock_lockers',
-        { ids: ['L11', 'L12', 'L13', 'L14', 'L15'] },
-        { locked: 4, failed: [{ id: 'L14', why: 'jammed' }] },
-      ),
-    ],
-  ],
-  [
-    'a statement that was rolled back, and a look afterwards',
-    "set the fee of plan 'basic' to 7",
-    'Updated!',
-    [
-      call(
-        'run_sql',
-        { q: "UPDATE plans SET fee=7 WHERE name='basic'" },
-        'BEGIN\nERROR:  violates constraint\nROLLBACK',
-      ),
-      call('run_sql', { q: "SELECT fee FROM plans WHERE name='basic'" }, [{ fee: 5 }]),
     ],
   ],
 ];
@@ -87,27 +55,7 @@ const EMPTY: readonly Case[] = [
   ],
 ];
 
-const WRONG: readonly Case[] = [
-  [
-    'the number of another key',
-    '¿De qué andén sale?',
-    'Sale del andén 2.',
-    [call('ver_tren', {}, { tren: 'R8', anden: 5, coche: 2 })],
-  ],
-  [
-    'a year with two digits in each other’s place',
-    'When was it built?',
-    'The bridge was opened in 1938 by the mayor.',
-    [call('web_search', { q: 'bridge' }, 'The old bridge opened in 1983, after four years of work.')],
-  ],
-
-  [
-    'a Japanese time with から',
-    '次の授業は?',
-    '次の授業は午後5時からです。',
-    [call('get_classes', {}, [{ start: '2025-09-12T15:00', room: 'B2' }])],
-  ],
-];
+const WRONG: readonly Case[] = [];
 
 const DENIED: readonly Case[] = [];
 

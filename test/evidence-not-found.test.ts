@@ -40,11 +40,6 @@ const CASES: readonly (readonly [name: string, invented: string, found: string])
     'Parking there is expensive (typically ¥35-45/hour).',
     'Parking there is usually expensive.',
   ],
-  [
-    'hours under advice',
-    '### Tips\n- **Opening hours**: 9:15 AM',
-    '### Tips\n- **Lunch**: come at 9:15 AM or later',
-  ],
 ];
 
 for (const [name, invented, found] of CASES)

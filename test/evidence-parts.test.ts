@@ -31,13 +31,6 @@ const PARTS: readonly Twins[] = [
     'Both badges have been removed.',
     'K1 has been removed, K2 could not be removed.',
   ],
-  [
-    'lines of a text',
-    'Mirror the three repositories.',
-    [call('mirror', { group: 'infra' }, 'dns ok\nmail ok\nproxy FAILED (no space left)')],
-    'All three repositories are mirrored.',
-    'dns and mail are mirrored; proxy failed.',
-  ],
 
   [
     'a count in the words of the tool',

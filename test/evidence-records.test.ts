@@ -101,13 +101,6 @@ const ROWS: readonly Row[] = [
     ],
   ],
   [
-    'a day of another month than the only one of the results',
-    'wrong_value',
-    'When does my parking permit end?',
-    'Your parking permit ends on 14 September.',
-    [call('get_permit', { id: 'PP-2' }, { id: 'PP-2', ends: '2026-06-14' })],
-  ],
-  [
     'the only day of the results',
     '',
     'When does my parking permit end?',
@@ -140,13 +133,6 @@ const ROWS: readonly Row[] = [
     'Reserva la pista 2 para el jueves.',
     'He reservado la pista 2 para el jueves.',
     [call('reservar_pista', { pista: 2 }, { estado: 'rechazada', motivo: 'sin plazas' })],
-  ],
-  [
-    'a flag of the act in German',
-    'tool_failed_claimed_success',
-    'Buche den Saal am Freitag.',
-    'Der Saal wurde für Freitag gebucht.',
-    [call('saal_buchen', { tag: 'Freitag' }, { gebucht: false, hinweis: 'Saal vergeben' })],
   ],
   [
     'a participle alone in Spanish',

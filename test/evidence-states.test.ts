@@ -28,13 +28,7 @@ const NEVER_CALLED: readonly Case[] = [
   ['a verb that the user asked for', 'Pause my subscription.', 'Your subscription has been paused.', []],
 ];
 
-const WRONG: readonly Case[] = [
-  ['another time of day', 'When is my visit?', 'Your visit is on March 3 at 3:15 PM.', [BOOKED]],
-  ['the other half of the day', 'When is my visit?', 'It starts at 2:15 AM.', [BOOKED]],
-
-  ['another time in Spanish', '¿Cuándo es mi cita?', 'Su cita es el martes a las 17.', [BOOKED]],
-  ['another time in Chinese', '几点开始？', '下午3点开始。', [BOOKED]],
-];
+const WRONG: readonly Case[] = [];
 
 const FAILED: readonly Case[] = [
   [
@@ -128,18 +122,6 @@ const SUPPORTED: readonly Case[] = [
   ],
 ];
 
-const LOANS = call(
-  'extend_loans',
-  {},
-  {
-    results: [
-      { id: 'b1', ok: true },
-      { id: 'b2', ok: false },
-    ],
-    failed: 1,
-  },
-);
-
 /** Each differs by a detail from what is a contradiction, which stands below it. */
 const NEAR: readonly Case[] = [
   [
@@ -186,10 +168,6 @@ const BESIDE: readonly (readonly [Case, string])[] = [
       [],
     ],
     'tool_never_called',
-  ],
-  [
-    ['all of the thing of which a part failed', 'Extend my loans.', 'All loans are extended.', [LOANS]],
-    'partial',
   ],
   [
     [

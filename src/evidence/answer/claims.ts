@@ -1,8 +1,8 @@
 import { toVerbStem } from '../language/index.ts';
-import { ABSENCES, ACTS, LOOKUPS, Phrases, PLAIN_ACTS, SAYING, TALK } from '../phrases/index.ts';
+import { ABSENCES, ACTS, HEDGES, LOOKUPS, Phrases, PLAIN_ACTS, SAYING, TALK } from '../phrases/index.ts';
 import { idsIn } from '../trace/index.ts';
 import { admitsFailure } from './admissions.ts';
-import { isHedgedBefore, type Sentence } from './statements.ts';
+import type { Sentence } from './statements.ts';
 import { type Verb, verbsIn } from './verbs.ts';
 
 /** What a statement says was done or looked up. */
@@ -54,7 +54,6 @@ const AUXILIARIES: ReadonlySet<string> = new Set(
     ' ',
   ),
 );
-const OWN_AUXILIARIES: ReadonlySet<string> = new Set(['habe', 'he', 'hemos', "j'ai", 'haben']);
 const PARTICIPLE =
   /^(?:(?:nach|um|ein|ab|auf|aus|an|zu|vor|mit|weiter|zurück)?(?:ge|be|ver|er)\p{L}{2,}(?:t|en)|\p{L}+iert|\p{L}{2,}ge\p{L}{2,}(?:t|en)|\p{L}+(?:[ai]d[oa]s?|ées?|és?|ió|aron|eron)|(?:hech|puest|escrit|abiert|resuelt|feit|abert|post)[oa]s?|fait|mise?s?|prise?s?|ouverte?s?)$/u;
 const DONE_IN_CJK = /已(?!经?无)|了(?=[。，,！!\s]|$)|完成|しました|ました(?!か)|済み|完了/u;
@@ -86,8 +85,8 @@ function actClaimIn(statement: Sentence): Omit<ActClaim, 'ids'> | undefined {
   const inEffect = IN_EFFECT.find(statement);
   const isThrough =
     inEffect !== undefined &&
-    !isHedgedBefore(statement, inEffect.start) &&
-    !deniesBefore(statement, inEffect.start);
+    !standsBefore(ABSENCES, statement, inEffect.start) &&
+    !standsBefore(HEDGES, statement, inEffect.start);
   const acts = new Set(done.flatMap(({ text }) => ACTS.of(text)));
   if (isElsewhere) for (const act of mentioned) acts.add(act);
   const isClaimed =
@@ -97,10 +96,7 @@ function actClaimIn(statement: Sentence): Omit<ActClaim, 'ids'> | undefined {
     mentioned,
     stems: new Set(others.map(({ text }) => toActStem(text))),
     acts,
-    isOwn:
-      verbs.some(({ form }) => form === 'own') ||
-      (isElsewhere &&
-        (statement.words.some(({ text }) => OWN_AUXILIARIES.has(text)) || OWN_IN_CJK.test(statement.text))),
+    isOwn: verbs.some(({ form }) => form === 'own') || (isElsewhere && OWN_IN_CJK.test(statement.text)),
   };
   if (isClaimed)
     return {
@@ -145,10 +141,8 @@ const isAct = ({ text, form }: Verb, mentioned: ReadonlySet<string>): boolean =>
   return PLAIN_ACTS.hasWord(text) && !(form === 'own' && text.startsWith('confirm'));
 };
 
-const deniesBefore = (statement: Sentence, place: number): boolean => {
-  const hit = ABSENCES.find(statement);
-  return hit !== undefined && hit.start < place;
-};
+const standsBefore = (table: Phrases, statement: Sentence, place: number): boolean =>
+  (table.find(statement)?.start ?? place) < place;
 
 /** A completed act in a language other than English. */
 function isCompletedElsewhere(statement: Sentence): boolean {

@@ -158,16 +158,6 @@ export const isAdvice = (statement: Sentence): boolean =>
 export const isOffer = (statement: Sentence): boolean =>
   ADVICE.has(statement) || IMPERATIVES.beginsAt(statement, Math.max(0, firstWord(statement)));
 
-/** Words before this place make a plan, a condition or somebody's wish of what follows in their clause. */
-export const isHedgedBefore = (statement: Sentence, place: number): boolean => {
-  for (let i = 0; i < statement.words.length; i++) {
-    const word = statement.words[i];
-    if (word === undefined || word.start >= place) return false;
-    if (isHedge(statement, i) && !/[,;:–—]/.test(statement.text.slice(word.end, place))) return true;
-  }
-  return statement.isUnspaced && HEDGES.find({ ...statement, words: [] }) !== undefined;
-};
-
 const IS_DAY = /^\d{1,4}(?:st|nd|rd|th)?$/;
 /** Whether a word makes what follows a plan: not the month in "3 May", not "I can see that it was approved". */
 export function isHedge(passage: Passage, i: number): boolean {

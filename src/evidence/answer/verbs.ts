@@ -1,5 +1,5 @@
 import { isNegation } from '../language/index.ts';
-import { ACTS, SAYING, type Word } from '../phrases/index.ts';
+import { SAYING, type Word } from '../phrases/index.ts';
 import { isHedge, type Sentence } from './statements.ts';
 
 /** `own`: "I've sent it"; `done`: "has been sent"; `state`: "is sent". */
@@ -19,17 +19,12 @@ const BE = set("is are was were you're they're it's that's");
 /** A participle: what follows "have" and is none is a thing that one has. */
 const COMPLETED = /(?:[dntw]|[ndmt]e|un|ut|ung)$/;
 const STATE_ENDING = /(?:ed|en|nt|id|lt|de|pt|plit)$/;
-/** "Fixed the typo": what follows a participle that begins a sentence and claims an act. */
-const OBJECTS = set('the your a an all both it them this that these');
-/** Claims without a verb are at the beginning of an answer. */
-const MAX_OPENING = 60;
-const MAX_BARE = 9;
 const MAX_REACH = 10;
 const CLAUSE_BREAK = /[,;:–—]/;
 
 /** English verbs in a completed form whose clause is no plan and no denial. */
 export function verbsIn(statement: Sentence): readonly Verb[] {
-  const { words, text } = statement;
+  const { words } = statement;
   const verbs: Verb[] = [];
   const at = (index: number) => words[index]?.text ?? '';
   const afterAdverbs = (index: number) => {
@@ -42,17 +37,6 @@ export function verbsIn(statement: Sentence): readonly Verb[] {
     if (word === undefined || (form !== 'state' && !COMPLETED.test(word.text))) return;
     if (!isHedged(statement, from, verb)) verbs.push({ text: word.text, form, start: word.start });
   };
-  if (statement.start < MAX_OPENING && /^\W{0,8}[\p{Lu}\d#]/u.test(text)) {
-    const bare = bareParticiple(statement);
-    if (bare > 0) take(bare, bare, 'done');
-  }
-  const first = at(0);
-  if (
-    first.endsWith('ed') &&
-    !SAYING.hasWord(first) &&
-    (OBJECTS.has(at(1)) || (words.length === 1 && ACTS.of(first).length > 0))
-  )
-    take(0, 0, 'own');
   for (let i = 0; i < words.length; i++) {
     const word = at(i);
     const isWe = word === 'i' || word === 'we';
@@ -96,29 +80,6 @@ const isJoined = ({ words }: Sentence, i: number, verbs: readonly Verb[]): boole
     !SAYING.hasWord(word)
   );
 };
-
-const FINITE = set(
-  "is are was were be been being has have had do does did can could will would should may might must get gets got not no never i you we they he she it that which who if when once any how what why un nothing none need needs want i'm you're i've it's that's there's don't can't than remains remain stays looks seems shows show includes comes costs runs expires appears requires",
-);
-const BARE_PARTICIPLE =
-  /^(?:[a-z]{3,14}ed|sent|paid|made|set|taken|put|written|sold|reset|rebuilt|built|rerun|undone|frozen)$/;
-/** "Total paid" */
-const OF_SUM = set('total amount sum price fee fees date time already originally');
-
-/** The participle of "Snapshot of vm-22 taken, …", "Reminder set for Friday."; -1 where there is none. */
-function bareParticiple({ words, text }: Sentence): number {
-  if (words.length < 2) return -1;
-  for (let i = 0; i < Math.min(words.length, MAX_BARE); i++) {
-    const word = words[i] as Word;
-    if (FINITE.has(word.text)) return -1;
-    if (i > 0 && CLAUSE_BREAK.test(text.slice((words[i - 1] as Word).end, word.start))) return -1;
-    if (i === 0 || !BARE_PARTICIPLE.test(word.text) || OF_SUM.has((words[i - 1] as Word).text)) continue;
-    const after = text.slice(word.end);
-    if (/^\s{0,3}(?:[.!,;(–—✅✓]|$)/.test(after)) return i;
-    if (/^ (?:for|to) /.test(after)) return words.slice(i + 1).some((one) => FINITE.has(one.text)) ? -1 : i;
-  }
-  return -1;
-}
 
 const TIMES = set('once if when after until unless whether');
 const CUT_OFF = set('unable couldn didn wasn weren hasn haven isn aren won');

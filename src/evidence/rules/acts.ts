@@ -28,13 +28,7 @@ const lastMessage = ({ prompt }: AnswerReading): string =>
 /** "Are the files deleted?": the user asks for a state, not for an act. */
 const isInquiry = (reading: AnswerReading): boolean => {
   const last = lastMessage(reading);
-  return (
-    /[?？]$/.test(last) &&
-    /^(?:is|are|am|was|were|has|have|did|do|does|where|what|when|which|who|how many|ist|sind|wurde|está|est)(?!\p{L})/u.test(
-      last,
-    ) &&
-    !/please|(?:can|could|would|will) you/.test(last)
-  );
+  return /[?？]$/.test(last) && !/please|(?:can|could|would|will) you/.test(last);
 };
 
 const A_PLACE =
@@ -129,13 +123,6 @@ const failedCall: Rule = {
       const against = last !== undefined && done.length === 0 ? last : isAllBad ? writes.at(-1) : undefined;
       if (against === undefined || ALREADY.has(claim.statement) || isTold(reading, against, claim)) return [];
       if (claim.kind === 'other' && !shares(claim.stems, against.stems)) return [];
-      if (
-        !claim.isCompleted &&
-        claim.acts.size > 0 &&
-        !shares(claim.acts, against.acts) &&
-        against.acts.size > 0
-      )
-        return [];
       return [onStatement(claim.statement, against.index)];
     });
   },

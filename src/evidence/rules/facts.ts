@@ -9,7 +9,6 @@ import {
   type Known,
   type NamedThing,
   namesIn,
-  type TimeOfDay,
   timesIn,
 } from '../values/index.ts';
 
@@ -32,7 +31,6 @@ export type Fact = Place &
     | { readonly kind: 'figure'; readonly figure: Figure }
     | { readonly kind: 'name'; readonly name: NamedThing }
     | { readonly kind: 'day'; readonly readings: readonly number[] }
-    | { readonly kind: 'time'; readonly time: TimeOfDay }
   );
 
 const MAX_FACTS = 128;
@@ -73,8 +71,6 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
         kind: 'day',
         readings: day.readings,
       });
-    for (const time of times)
-      put(time, isTimeKnown(time, known) ? 'found' : 'missing', { kind: 'time', time });
     for (const figure of figuresOutside(text, [...names, ...days, ...times])) {
       if (isMarker(text, figure)) continue;
       const isFound =
@@ -107,7 +103,7 @@ function isEntry(statement: Sentence, { start }: { start: number }, fact: Partia
     (/^(?:money|time|ratio)$/.test(dimension ?? '') && LABELED.test(text.slice(0, start)))
   );
 }
-export const LABELED =
+const LABELED =
   /^[^.:!?]{2,60}[:：]\W{0,6}(?:(?:about|around|usually|typically|approximately|ca)\.?\W{1,3})?$/i;
 
 /** "VIN ending 17642" */
@@ -149,7 +145,7 @@ export function isSum({ value, dimension }: Figure, figures: readonly Figure[]):
 
 /** What is computed from several figures. */
 export const OF_SEVERAL = new Phrases({
-  en: 'combined, altogether, total, totals, totaling, subtotal, average, averages, sum, difference, savings, save, saves, remaining, change, refund',
+  en: 'combined, together, altogether, total, totals, totaling, subtotal, average, averages, sum, difference, savings, save, saves, remaining, change, refund',
   de: 'insgesamt, zusammen, gesamt*, durchschnittlich, differenz, summe',
   es: 'total, promedio, diferencia, en conjunto',
   fr: 'total, en moyenne, différence',
@@ -194,12 +190,6 @@ const decoded = (text: string): string => {
     return text;
   }
 };
-
-const HALF_DAY = 720;
-const isTimeKnown = ({ minutes, isExact }: TimeOfDay, known: Known): boolean =>
-  known.times.some((one) =>
-    isExact && one.isExact ? one.minutes === minutes : one.minutes % HALF_DAY === minutes % HALF_DAY,
-  );
 
 /** The number of an item or a heading ("1.", "Step 3", "Day 2"), or a part of a name ("401(k)"). */
 function isMarker(text: string, { start, end, raw, dimension }: Figure): boolean {

@@ -2,11 +2,9 @@ import { listActClaims, listStatements } from '../answer/index.ts';
 import { readSteps, type TraceStep } from '../trace/index.ts';
 import { Known } from '../values/index.ts';
 import { ACT_RULES } from './acts.ts';
-import { COUNT_RULES } from './counts.ts';
 import { checkFacts, type Fact } from './facts.ts';
 import { unwrittenFile } from './files.ts';
 import { KEYED_RULES } from './keyed.ts';
-import { MOMENT_RULES } from './moments.ts';
 import { NOT_FOUND_RULES } from './not-found.ts';
 import { OUTCOME_RULES } from './outcomes.ts';
 import { otherPayment } from './payments.ts';
@@ -21,9 +19,7 @@ export const RULES: readonly Rule[] = [
   ...OUTCOME_RULES,
   ...VALUE_RULES,
   otherPayment,
-  ...MOMENT_RULES,
   ...KEYED_RULES,
-  ...COUNT_RULES,
   ...SOURCE_RULES,
   ...NOT_FOUND_RULES,
 ];

@@ -1,185 +1,161 @@
-/** What results say under a key or of a noun, and the answer otherwise: counts, flags, codes, states. */
+/** What results say under a key or beside a noun, and the answer otherwise: numbers, flags, codes. */
 import { isConditional, isPlan, type Sentence } from '../answer/index.ts';
 import type { ReadStep } from '../trace/index.ts';
-import { walkValues } from '../values/index.ts';
-import { onStatement } from './finding.ts';
+import { type Known, numberOfWord, walkValues } from '../values/index.ts';
 import type { AnswerReading, Rule } from './types.ts';
-import { stepFor } from './values.ts';
+import { against } from './values.ts';
 
-export const on = (reading: AnswerReading, statement: Sentence) =>
-  onStatement(statement, stepFor(statement, reading.steps));
-export const listClaims = (reading: AnswerReading): readonly Sentence[] =>
-  reading.steps.length === 0 || reading.steps.some(({ isOpaque }) => isOpaque)
-    ? []
-    : reading.statements.filter(({ kind }) => kind === 'claim');
-
-export const toKeyWord = (key: string): string =>
-  key
-    .toLowerCase()
-    .normalize('NFD')
-    .replace(/[\u0300-\u036F]/g, '')
-    .replace(/^(?:is|has)_?(?=[a-z]{4})/, '');
-
-interface Values {
-  readonly flags: Map<string, Set<boolean>>;
-  readonly numbers: Map<string, Set<number>>;
-  readonly codes: Map<string, Set<string>>;
-  /** How many things have the flag. */
-  readonly things: Map<string, number>;
-  readonly lastOf: Map<string, number>;
+/** What stands under a key. */
+interface Keyed {
+  /** Each value once. */
+  readonly values: Set<number | boolean | string>;
+  /** How often the key is there. */
+  times: number;
+  /** The last call that has it. */
+  step: number;
 }
+type ByKey = ReadonlyMap<string, Keyed>;
 
+const toKeyWord = (key: string): string => key.toLowerCase().replace(/^(?:is|has)_?(?=[a-z]{4})/, '');
 const CODE = /^(?=.{0,8}[A-Z])[A-Z]{0,4}-?\d{1,4}[A-Z]?$/;
-/** Flags, numbers and codes of the results, by the words of their keys. */
-export function toValues(steps: readonly ReadStep[]): Values {
-  const values: Values = {
-    flags: new Map(),
-    numbers: new Map(),
-    codes: new Map(),
-    things: new Map(),
-    lastOf: new Map(),
+const COUNTED = /(?<![\d.,])(\d{1,6})\s{1,2}(\p{L}{4,30})/gu;
+const MAX_SHORT_CHARS = 600;
+const MAX_KEYS = 100;
+const MAX_MEMBERS = 500;
+
+/** Numbers, flags and codes of the results by their keys, and numbers of short texts by their nouns. */
+function readKeyed(steps: readonly ReadStep[]): { readonly keyed: ByKey; readonly having: ByKey } {
+  const keyed = new Map<string, Keyed>();
+  /** Of members of a list, how many have a flag. */
+  const having = new Map<string, Keyed>();
+  const add = (map: Map<string, Keyed>, name: string, value: number | boolean | string, step: number) => {
+    const key = toKeyWord(name);
+    const known = map.get(key) ?? { values: new Set(), times: 0, step };
+    known.values.add(value);
+    known.times++;
+    known.step = step;
+    map.set(key, known);
   };
-  const add = <T>(map: Map<string, Set<T>>, key: string, value: T) => {
-    const known = map.get(key);
-    if (known === undefined) map.set(key, new Set([value]));
-    else known.add(value);
-  };
-  for (const step of steps) {
-    if (step.isBad || step.isListing) continue;
-    walkValues(step.value, (record) => {
+  for (const { isBad, isListing, value: result, text, index } of steps) {
+    if (isBad || isListing) continue;
+    walkValues(result, (record) => {
+      const members = Object.values(record).slice(0, MAX_MEMBERS);
+      const [first] = members;
+      for (const flag in first)
+        if (members.length > 1 && typeof first[flag] === 'boolean')
+          add(having, flag, members.filter((one) => one?.[flag] === true).length, index);
       if (Array.isArray(record)) return;
-      for (const key of Object.keys(record).slice(0, 100)) {
-        const value = (record as Record<string, unknown>)[key];
-        const word = toKeyWord(key);
-        if (typeof value === 'boolean') {
-          add(values.flags, word, value);
-          values.things.set(word, (values.things.get(word) ?? 0) + 1);
-          values.lastOf.set(word, step.index);
-        } else if (typeof value === 'number') add(values.numbers, word, value);
-        else if (typeof value === 'string' && value.length <= 9 && CODE.test(value))
-          add(values.codes, word, value);
-      }
+      for (const [key, value] of Object.entries(record).slice(0, MAX_KEYS))
+        if (
+          typeof value === 'boolean' ||
+          typeof value === 'number' ||
+          (typeof value === 'string' && CODE.test(value))
+        )
+          add(keyed, key, value, index);
     });
+    if (text.length <= MAX_SHORT_CHARS)
+      for (const [, count, noun = ''] of text.toLowerCase().matchAll(COUNTED))
+        add(keyed, noun, Number(count), index);
   }
-  return values;
+  return { keyed, having };
 }
 
 const BE: ReadonlySet<string> = new Set("is are isn't aren't ist sind está están est sont".split(' '));
 const NOT = /^(?:not|no|never|nicht|pas)$|n't$/;
-const FILLERS: ReadonlySet<string> = new Set(
-  'currently now still already also fully noch derzeit aktuell'.split(' '),
-);
 const MAX_THINGS = 3;
+const MIN_FLAG = 5;
 
-const otherFlag: Rule = {
-  name: 'another-flag',
-  says: 'says of a thing what a flag of the result denies',
-  kind: 'wrong_value',
-  needsAllSteps: true,
-  apply: (reading) => {
-    const { flags, things, lastOf } = toValues(reading.steps);
-    const lastWrite = reading.steps.findLast((step) => !step.isRead)?.index ?? -1;
-    return listClaims(reading).flatMap((statement) => {
-      if (flags.size === 0 || isConditional(statement) || isPlan(statement)) return [];
-      const { words } = statement;
-      const isDenied = words.some(({ text }, i) => {
-        const seen = text.length >= 5 ? flags.get(text) : undefined;
-        if (
-          seen === undefined ||
-          seen.size > 1 ||
-          (things.get(text) ?? 0) > MAX_THINGS ||
-          (lastOf.get(text) ?? -1) < lastWrite
-        )
-          return false;
-        const before = words.slice(Math.max(0, i - 4), i).map((word) => word.text);
-        const be = before.findLastIndex((word) => BE.has(word));
-        if (be < 0 || (be > 0 && before[be - 1] === 'there')) return false;
-        if (before.slice(be + 1).some((word) => !FILLERS.has(word) && !NOT.test(word))) return false;
-        return seen.has(before.slice(be).some((word) => NOT.test(word)));
-      });
-      return isDenied ? [on(reading, statement)] : [];
-    });
-  },
-};
+/** "is insured" of `{"insured": false}` */
+const isOtherFlag = ({ words }: Sentence, keyed: ByKey, lastWrite: number): boolean =>
+  words.some(({ text }, i) => {
+    const { values, times = 0, step = 0 } = keyed.get(text) ?? {};
+    const [flag, other] = values ?? [];
+    if (text.length < MIN_FLAG || typeof flag !== 'boolean' || other !== undefined) return false;
+    if (times > MAX_THINGS || step < lastWrite) return false;
+    const before = words.slice(Math.max(0, i - 3), i).map((word) => word.text);
+    const be = before.findLastIndex((word) => BE.has(word));
+    const isBeside =
+      be >= 0 &&
+      before[be - 1] !== 'there' &&
+      before.slice(be + 1).every((word) => NOT.test(word) || word.length > 2);
+    return isBeside && flag === before.slice(be).some((word) => NOT.test(word));
+  });
 
 const SAID_CODE =
   /(?<!\p{L})(\p{L}{3,20})(?:\s(?:number|no\.|nr\.|code|is|ist|es|est))?\s?[:=#]?\s?["“]?([A-Z]{0,4}-?\d{1,4}[A-Z]?)(?!\s?[\w%°€$]|[.,:/-]\w)/gu;
 const toForm = (code: string): string => code.replace(/\d/g, '0');
-const otherCode: Rule = {
-  name: 'another-code',
-  says: 'a code is another one under its key in the result',
-  kind: 'wrong_value',
-  needsAllSteps: true,
-  apply: (reading) => {
-    const { codes, numbers } = toValues(reading.steps);
-    const all = new Set([...numbers.values()].flatMap((values) => [...values]));
-    return listClaims(reading).flatMap((statement) => {
-      const isOther = [...statement.text.matchAll(SAID_CODE)].some(([, word = '', code = '']) => {
-        const key = toKeyWord(word);
-        const known = codes.get(key);
-        if (known !== undefined)
-          return (
-            !known.has(code) &&
-            !reading.known.knows(code.toLowerCase()) &&
-            [...known].some((one) => toForm(one) === toForm(code))
-          );
-        // "track 4" of `{"track": 7, "coach": 4}`: the number of another key.
-        const [one] = numbers.get(key) ?? [];
-        if (
-          one === undefined ||
-          numbers.get(key)?.size !== 1 ||
-          one === Number(code) ||
-          isPlan(statement) ||
-          !/^\d+$/.test(code)
-        )
-          return false;
-        return (
-          (all.has(Number(code)) || all.size <= 4) && !reading.known.knows(`${word.toLowerCase()} ${code}`)
-        );
-      });
-      return isOther ? [on(reading, statement)] : [];
-    });
-  },
-};
+/** "gate B46" of `{"gate": "B44"}` */
+const isOtherCode = ({ text }: Sentence, keyed: ByKey, known: Known): boolean =>
+  [...text.matchAll(SAID_CODE)].some(([, word = '', code = '']) => {
+    const values = [...(keyed.get(toKeyWord(word))?.values ?? [])];
+    return (
+      values.some((one) => typeof one === 'string' && toForm(one) === toForm(code)) &&
+      !values.includes(code) &&
+      !known.knows(code.toLowerCase())
+    );
+  });
 
-/** States that exclude each other, in texts in lower case. */
-const STATES: readonly (readonly string[])[] = [
-  ['sunny', 'rain', 'cloud', 'snow', 'clear', 'fog', 'overcast'],
-  ['晴', '雨', '雪', '多云', '曇'],
-  ['approved', 'rejected', 'declined'],
-  ['online', 'offline'],
-  ['enabled', 'disabled'],
-  ['运输中', '签收', '已发货', '已取消'],
-  ['delivered', 'pending', 'shipped', 'processing', 'queued'],
-  ['open', 'closed', 'locked'],
-];
-const MAX_STATE_CHARS = 300;
-const otherState: Rule = {
-  name: 'another-state',
-  says: 'gives a thing another state than the result',
+/** "41 open bugs", "nobody failed", "two of them are free" */
+const SAID_COUNT =
+  /(?<![\p{L}\d.,:$€£¥#/-])(?<!(?:of|of the|of our|about|around|over|port|at|than) )(\d{1,6}|[a-z]{2,6})(?: of (?:the|our|your|them|those)(?: \d{1,6})?)?((?: \p{L}[\p{L}-]{1,20}){1,4})/gu;
+/** Words after a number that are not what it counts. */
+const NOT_COUNTED: ReadonlySet<string> = new Set(
+  'not no longer more other to for at per and or hour hours day days minute minutes time times week weeks month months year years percent business working am pm'.split(
+    ' ',
+  ),
+);
+const NONE: ReadonlySet<string> = new Set(['no', 'nobody', 'none']);
+const OF_KEYS =
+  /^(?:total|count|number|num|amount|sum|id|items?|page|limit|year|month|day|attempt|version|price|cost|size|length|minutes|hours|days|seconds|weeks|months|years|km|miles|kg|rate|score|max|min|results?|status|code)$/;
+const MAX_VALUES = 12;
+
+/** "63 unidades" of `{"unidades": 36}`, "11 options are available" of ten that are. */
+function isOtherCount({ lower }: Sentence, keyed: ByKey, having: ByKey, known: Known): boolean {
+  const numbers = [...keyed.values()].flatMap(({ values }) =>
+    [...values].filter((one) => typeof one === 'number'),
+  );
+  return [...lower.matchAll(SAID_COUNT)].some(({ 1: number = '', 2: rest = '', index }) => {
+    const said = NONE.has(number) ? 0 : (numberOfWord(number) ?? Number(number));
+    const words = rest.trim().split(' ');
+    if (!Number.isInteger(said) || NOT_COUNTED.has(words[0] as string)) return false;
+    // "Line 3 produced 1,840": a number that is part of a name.
+    const named = lower.slice(Math.max(0, index - 6), index + number.length);
+    if (/\p{L}/u.test(named) && known.knows(named.trim())) return false;
+    const counts = words.flatMap((word) => [...(having.get(word)?.values ?? [])]).map(Number);
+    if (said > 1 && counts.length > 0)
+      return counts.every((count) => count !== said && Math.abs(count - said) <= 2);
+    if (known.counts.has(said) || known.has(said) || known.knows(`${number} ${words[0]}`)) return false;
+    const key = words.find((word) => keyed.has(word) && !OF_KEYS.test(word)) ?? '';
+    const values = [...(keyed.get(key)?.values ?? [])].filter((one) => Number.isInteger(one)).map(Number);
+    if (values.length === 0 || values.length > MAX_THINGS || numbers.length > MAX_VALUES) return false;
+    // "15 of 20 passed, 5 did not"; "789 together"
+    const isRest = numbers.some((one) => values.some((value) => Math.abs(one - value) === said));
+    const isSum = said === values.reduce((sum, value) => sum + value, 0);
+    return !isRest && !isSum;
+  });
+}
+
+const otherValue: Rule = {
+  name: 'another-value-under-its-key',
+  says: 'a number, a flag or a code is another one under its key in the result',
   kind: 'wrong_value',
   needsAllSteps: true,
-  apply: (reading) => {
-    const looks = reading.steps.filter((step) => !step.isListing);
-    const result = looks.at(-1)?.text.toLowerCase() ?? '';
-    const statements = listClaims(reading);
-    if (result.length > MAX_STATE_CHARS || looks.length > 2 || statements.length > 6) return [];
-    for (const states of STATES) {
-      const given = states.filter(
-        (state) => result.includes(state) && !new RegExp(`"${state}(?:e?d)?":false`).test(result),
-      );
-      const said = statements.filter(({ lower }) => states.some((state) => lower.includes(state)));
-      const [first] = said;
-      if (
-        given.length === 1 &&
-        first !== undefined &&
-        !isPlan(first) &&
-        !said.some(({ lower }) => lower.includes(given[0] as string))
+  apply: (reading: AnswerReading) => {
+    if (reading.steps.length === 0 || reading.steps.some(({ isOpaque }) => isOpaque)) return [];
+    const { keyed, having } = readKeyed(reading.steps);
+    const lastWrite = reading.steps.findLast((step) => !step.isRead)?.index ?? -1;
+    return reading.statements
+      .filter(
+        (one) =>
+          one.kind === 'claim' &&
+          !isPlan(one) &&
+          !isConditional(one) &&
+          (isOtherFlag(one, keyed, lastWrite) ||
+            isOtherCode(one, keyed, reading.known) ||
+            isOtherCount(one, keyed, having, reading.known)),
       )
-        return [on(reading, first)];
-    }
-    return [];
+      .map((statement) => against(reading, { statement }));
   },
 };
 
-export const KEYED_RULES: readonly Rule[] = [otherFlag, otherCode, otherState];
+export const KEYED_RULES: readonly Rule[] = [otherValue];

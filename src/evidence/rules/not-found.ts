@@ -1,6 +1,6 @@
 /** Figures and names that are presented as found and that neither results nor calls nor the user have. */
 import type { ReadStep } from '../trace/index.ts';
-import { type Fact, LABELED, OF_SEVERAL } from './facts.ts';
+import { type Fact, OF_SEVERAL } from './facts.ts';
 import type { AnswerReading, Rule, RuleFinding } from './types.ts';
 
 /** The answer says itself that it speaks from what is generally known. */
@@ -65,9 +65,7 @@ const nameNotFound: Rule = {
       : firstOfEach(
           missing(reading).filter(
             (fact) =>
-              fact.kind === 'name' ||
-              (fact.kind === 'time' && LABELED.test(fact.statement.text.slice(0, fact.time.start))) ||
-              (fact.kind === 'day' && fact.readings.every((day) => day % 100 !== 0)),
+              fact.kind === 'name' || (fact.kind === 'day' && fact.readings.every((day) => day % 100 !== 0)),
           ),
         ),
 };

@@ -58,36 +58,6 @@ const hasNewFigure = ({ text, lower }: Sentence, prompt: string): boolean =>
   !/\b(?:will|would|should|could|let|please|if|once|when)\b|['’]ll\b/.test(lower) &&
   (text.match(/\d[\d:-]{2,}|[$€£]\s?\d+/g) ?? []).some((figure) => !prompt.includes(figure));
 
-const PASSED = new Phrases({
-  en: 'success*, finished, passed, pass, completed, is running, is up, is healthy, is active, is working, went well',
-  de: 'erfolgreich, läuft, bestanden',
-  es: 'éxito, activo, funciona',
-  fr: 'succès, réussi, fonctionne',
-  pt: 'sucesso, ativo, funciona',
-  ja: '成功, 正常, 稼働',
-  zh: '成功, 正常, 通过',
-});
-
-const failedState: Rule = {
-  name: 'success-of-what-failed',
-  says: 'says that a thing went well, but the last look says that it failed',
-  kind: 'tool_failed_claimed_success',
-  needsAllSteps: false,
-  apply: (reading) => {
-    const last = reading.steps.at(-1);
-    if (
-      last === undefined ||
-      !last.isFailedState ||
-      reading.statements.some((one) => admitsFailure(one) || BROKEN.has(one))
-    )
-      return [];
-    const statement = reading.statements.find(
-      (one) => one.kind === 'claim' && !isPlan(one) && PASSED.has(one) && !ABSENCES.has(one),
-    );
-    return statement === undefined || isTold(reading, last) ? [] : [onStatement(statement, last.index)];
-  },
-};
-
 /** Denials of what nobody asked for, or of what is still to come. */
 const NOT_TRIED = new Phrases({
   en: 'yet, remains, remain, unchanged, not requested, not asked, not included, not needed, not affected, as requested, at your request, only',
@@ -169,4 +139,4 @@ const deniedState: Rule = {
   },
 };
 
-export const OUTCOME_RULES: readonly Rule[] = [nothingFound, failedState, deniedAct, deniedState];
+export const OUTCOME_RULES: readonly Rule[] = [nothingFound, deniedAct, deniedState];

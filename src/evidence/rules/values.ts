@@ -2,7 +2,7 @@
 import { isConditional, isPlan, type Sentence } from '../answer/index.ts';
 import type { ReadStep } from '../trace/index.ts';
 import { type Figure, type Known, Slips } from '../values/index.ts';
-import { type Fact, isSum, listFigures } from './facts.ts';
+import { type Fact, isSum, listFigures, OF_SEVERAL } from './facts.ts';
 import { onStatement } from './finding.ts';
 import type { AnswerReading, Rule, RuleFinding } from './types.ts';
 
@@ -72,9 +72,7 @@ const otherFigure: Rule = {
         const isWrong = isSlip(figure, statement, reading.known)
           ? !isSum(figure, listFigures(reading.facts)) &&
             !reading.known.derives(figure, supported.slice(0, 64), INCLUSIVE.test(statement.lower))
-          : fact.state === 'missing' &&
-            ((fact.isStated && isInvented(figure, statement, reading)) ||
-              reading.known.hasSwapOf(figure.value));
+          : fact.state === 'missing' && fact.isStated && isInvented(figure, statement, reading);
         return isWrong ? [against(reading, fact)] : [];
       }),
     );
@@ -93,7 +91,8 @@ function isInvented(figure: Figure, statement: Sentence, { known, steps }: Answe
     known.isCut ||
     known.given.length === 0 ||
     known.given.length > FEW_NUMBERS ||
-    isPlan(statement)
+    isPlan(statement) ||
+    OF_SEVERAL.has(statement)
   )
     return false;
   const hasSame = (sign: RegExp) =>
@@ -159,39 +158,4 @@ function endings(reading: AnswerReading, statements: readonly Sentence[]): reado
   });
 }
 
-const UP =
-  /\b(?:rose|risen|increased?|grew|grown|climbed|gained|(?:went|gone|was|is|are) up|stieg|gestiegen|subió|aumentó)\b/;
-const DOWN =
-  /\b(?:fell|fallen|dropped|decreased?|declined|lost|loss|reduced|(?:went|gone|was|is|are) down|sank|gesunken|bajó|disminuyó)\b/;
-const otherWay: Rule = {
-  name: 'change-the-other-way',
-  says: 'says that something rose or fell, and its own figures say the opposite',
-  kind: 'wrong_value',
-  needsAllSteps: false,
-  apply: (reading) =>
-    reading.statements.flatMap((statement) => {
-      const isUp = UP.test(statement.lower);
-      if (statement.kind !== 'claim' || isUp === DOWN.test(statement.lower)) return [];
-      const figures = reading.facts.flatMap((fact) =>
-        fact.kind === 'figure' && fact.statement === statement ? [fact.figure] : [],
-      );
-      const isDenied = figures.some((from, i) => {
-        const to = figures[i + 1];
-        if (
-          to === undefined ||
-          !/(?:from|von|de)\s?\W{0,3}$/.test(statement.lower.slice(Math.max(0, from.start - 8), from.start))
-        )
-          return false;
-        if (
-          !/^\W{0,4}(?:[\p{L}%°]{1,12}\s)?(?:to|auf|a)\s?\W{0,3}$/u.test(
-            statement.lower.slice(from.end, to.start),
-          )
-        )
-          return false;
-        return isUp ? to.value < from.value : to.value > from.value;
-      });
-      return isDenied ? [against(reading, { statement })] : [];
-    }),
-};
-
-export const VALUE_RULES: readonly Rule[] = [otherFigure, otherName, otherWay];
+export const VALUE_RULES: readonly Rule[] = [otherFigure, otherName];

@@ -33,26 +33,18 @@ export function readSteps(given: readonly TraceStep[]): readonly ReadStep[] {
 const MAX_LATER = 32;
 /** Whether a later call did what this one did not: by the same tool for the same thing, or by another one with all of its ids. */
 const isRepaired = (step: ReadStep, later: readonly ReadStep[]): boolean =>
-  later.slice(-MAX_LATER).some(
-    (one) =>
-      one.outcome === 'ok' &&
-      !one.isListing &&
-      ((one.tool === step.tool && one.target === step.target) ||
-        // A call without an answer did what a later look shows: `closed` after `close_dispute`.
-        (one.isRead &&
-          step.outcome === 'empty' &&
-          step.toolWords.some(
-            (word) => word.length > 2 && one.lower.includes(`${word.replace(/e$/, '')}ed`),
-          )) ||
-        (one.isRead === step.isRead &&
-          step.ids.size > 0 &&
-          isWithin(step.ids, one.ids) &&
-          (step.ids.size > 1 || [...step.ids].some(isPlace))) ||
-        (!one.isRead &&
-          step.outcome === 'empty' &&
-          one.isRead === step.isRead &&
-          one.target === step.target)),
-  );
+  later
+    .slice(-MAX_LATER)
+    .some(
+      (one) =>
+        one.outcome === 'ok' &&
+        !one.isListing &&
+        ((one.tool === step.tool && one.target === step.target) ||
+          (one.isRead === step.isRead &&
+            step.ids.size > 0 &&
+            isWithin(step.ids, one.ids) &&
+            (step.ids.size > 1 || [...step.ids].some(isPlace)))),
+    );
 const isWithin = (ids: ReadonlySet<string>, others: ReadonlySet<string>): boolean =>
   [...ids].every((id) => others.has(id));
 /** A path or an address: one is enough to tell a thing. */

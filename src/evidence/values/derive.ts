@@ -1,7 +1,5 @@
 import type { Figure } from './figures.ts';
 
-/** Of so many of the last fractions sums of three are formed. */
-const MAX_FRACTIONS = 32;
 /** Of more numbers products and shares are chance. */
 const MAX_FACTORS = 48;
 const MAX_SHARES = 48;
@@ -13,11 +11,8 @@ const CENT = 0.0101;
 /** Numbers in ascending order, and what can be computed from them. */
 export class Addends {
   readonly #numbers: Float64Array;
-  readonly #fractions: readonly number[];
-  #pairs: ReadonlySet<number> | undefined;
 
   constructor(numbers: readonly number[]) {
-    this.#fractions = numbers.filter((number) => !Number.isInteger(number)).slice(-MAX_FRACTIONS);
     this.#numbers = Float64Array.from(numbers).sort();
   }
 
@@ -37,7 +32,7 @@ export class Addends {
     return from < numbers.length && (numbers[from] as number) <= high;
   }
 
-  /** Whether the value is a sum or difference of two numbers, a small multiple or the same in another unit; `isWide`: a product, a share, a sum of three too. */
+  /** Whether the value is a sum or difference of two numbers, a small multiple or the same in another unit; `isWide`: a share too. */
   gives(value: number, off = CENT, isWide = false): boolean {
     if (this.hasSum(value, off) || this.hasSum(-value, off) || this.hasDifference(Math.abs(value), off))
       return true;
@@ -47,7 +42,7 @@ export class Addends {
         this.hasWithin((value - CENT) * factor, (value + CENT) * factor),
     );
     if (isMultiple || this.#isOtherUnit(value) || this.#isProduct(value, off)) return true;
-    return isWide && (this.#isSumOfThree(value) || this.isShare(value, Math.max(off, 0.05)));
+    return isWide && this.isShare(value, Math.max(off, 0.05));
   }
 
   #isOtherUnit(value: number): boolean {
@@ -91,23 +86,6 @@ export class Addends {
         (this.hasWithin((value - off) / factor, (value + off) / factor) ||
           (!Number.isInteger(factor) && this.hasWithin((value - off) * factor, (value + off) * factor))),
     );
-  }
-
-  #isSumOfThree(value: number): boolean {
-    const fractions = this.#fractions;
-    if (this.#pairs === undefined) {
-      const pairs = new Set<number>();
-      for (const [i, left] of fractions.entries())
-        for (const right of fractions.slice(i + 1))
-          pairs.add(Math.round((left + right) * 100)).add(Math.abs(Math.round((left - right) * 100)));
-      this.#pairs = pairs;
-    }
-    const pairs = this.#pairs;
-    const target = Math.round(value * 100);
-    return fractions.some((third) => {
-      const cents = Math.round(third * 100);
-      return [-1, 0, 1].some((off) => pairs.has(target - cents + off) || pairs.has(target + cents + off));
-    });
   }
 
   /** The share of one number in another one, or the change between them, in per cent; or a quotient. */

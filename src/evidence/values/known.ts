@@ -9,19 +9,16 @@ import {
   measuresIn,
   numbersIn,
 } from './figures.ts';
-import { knownDays, type TimeOfDay, timesIn } from './moments.ts';
+import { knownDays } from './moments.ts';
 import { numberOfWord } from './number-words.ts';
-import { readTotals, walkValues } from './records.ts';
-import { isSwap, Slips } from './slips.ts';
+import { walkValues } from './records.ts';
+import { Slips } from './slips.ts';
 import { type Dimension, listSizes } from './units.ts';
 
 const MAX_PROMPT_CHARS = 16_384;
 const MAX_NUMBERS = 12_000;
-/** Of more numbers two give any other. */
-const MAX_ADDENDS = 600;
 /** Up to this many numbers, what can be computed from them counts as known. */
 const FEW = 24;
-const FEW_SHORT = 8;
 /** Of more numbers two make any share. */
 const MANY = 48;
 /** So many amounts with a sign show that results have one. */
@@ -48,16 +45,13 @@ export class Known {
   readonly #set: ReadonlySet<number>;
   readonly #spoken = new Map<RegExp, boolean>();
   readonly #measures = new Map<Measure, Addends>();
-  #totals: Addends | undefined;
   #amounts: Addends | 'unsigned' | undefined;
-  #addends: Addends | undefined;
   #latest: Addends | undefined;
   /** How many texts are still looked for: each costs time in proportion to all results. */
   #left = MAX_LOOKUPS;
   #ids: ReadonlySet<string> | undefined;
   #bare: string | undefined;
   #days: ReadonlySet<number> | undefined;
-  #times: readonly TimeOfDay[] | undefined;
   #slips: Slips | undefined;
   #counts: ReadonlySet<number> | undefined;
 
@@ -92,7 +86,6 @@ export class Known {
     const off = figure.isAbout ? Math.max(figure.tolerance, roundness(figure)) : figure.tolerance;
     const numbers = (dimension === 'money' ? this.#money : undefined) ?? this.#numbers;
     const has = (center: number, within: number) => numbers.hasWithin(center - within, center + within);
-    if (this.#isTotal(value)) return true;
     const measured = this.#measured(dimension);
     if (measured !== undefined && (figure.isSpan || dimension !== 'percent')) {
       const within = Math.max(off, MEASURED * value) * factor;
@@ -151,12 +144,6 @@ export class Known {
     return known;
   }
 
-  /** The sum of a column of a list. */
-  #isTotal(value: number): boolean {
-    this.#totals ??= new Addends(this.steps.flatMap(({ value: result }) => readTotals(result)));
-    return this.#totals.hasWithin(value - 0.011, value + 0.011);
-  }
-
   /** "9/10": a score out of so many, as such; a fraction ("4.84/5") by itself. */
   #hasRatio({ value, raw, whole }: Figure): boolean {
     if (!Number.isInteger(value)) return this.#set.has(value);
@@ -193,17 +180,12 @@ export class Known {
       this.#latest ??= new Addends(this.#ofLatest());
       return this.#latest.gives(value, 0.0101) || new Addends(supported).gives(value, 0.0101, true);
     }
-    this.#addends ??= new Addends([...this.#set].filter((one) => Math.abs(one) < 1e12).slice(-MAX_ADDENDS));
     const isFew = this.hasFew;
     // Of many numbers something gives any figure: only those beside it in the answer count.
     if (!isFew && figure.dimension === 'money' && this.#money !== undefined)
       return isOfAmounts(value, beside);
     if (!isFew && supported.length <= FEW)
-      return (
-        new Addends(supported).gives(value, isExact ? 0.0101 : off, true) ||
-        (!Number.isInteger(value) && supported.some((one) => this.#differsFrom(one, value)))
-      );
-    if (this.#addends.gives(value, isExact ? 0.0101 : off, isFew)) return true;
+      return new Addends(supported).gives(value, isExact ? 0.0101 : off, true);
     return new Addends(isFew ? [...this.#set, ...supported] : supported).gives(
       value,
       isExact ? 0.51 : off,
@@ -211,21 +193,9 @@ export class Known {
     );
   }
 
-  /** Whether a known number differs from this one by the value, to the cent: what was refunded. */
-  #differsFrom(one: number, value: number): boolean {
-    return [value, -value].some((by) => this.#numbers.hasWithin(one + by - 0.0101, one + by + 0.0101));
-  }
-
   #ofLatest(): readonly number[] {
     const texts = this.steps.slice(-4).map((step) => `${step.text.slice(-1500)} ${step.argumentsText}`);
     return [...new Set(numbersIn(`${texts.join('\n')} ${this.prompt.slice(-1500)}`, 120).map(Math.abs))];
-  }
-
-  /** Whether two digits of one of few known numbers changed places. */
-  hasSwapOf(value: number): boolean {
-    const most = Math.abs(value) >= 100 || !Number.isInteger(value) ? FEW : FEW_SHORT;
-    if (this.given.length > most || this.counts.has(value)) return false;
-    return this.given.some((number) => isSwap(String(Math.abs(value)), String(Math.abs(number))));
   }
 
   /** Whether a number is one digit off one of few known numbers of its length. */
@@ -261,14 +231,6 @@ export class Known {
   get days(): ReadonlySet<number> {
     this.#days ??= knownDays(this.text);
     return this.#days;
-  }
-
-  get times(): readonly TimeOfDay[] {
-    if (this.#times === undefined) {
-      const times = new Map(timesIn(this.text).map((time) => [`${time.minutes}${time.isExact}`, time]));
-      this.#times = [...times.values()];
-    }
-    return this.#times;
   }
 
   /** Sizes of lists, and how often each tool was called. */

@@ -17,25 +17,3 @@ export function walkValues(value: unknown, take: (value: object, key: string) =>
   };
   walk(value, '', 0);
 }
-
-const MAX_COLUMNS = 200;
-/** Sums of lists of numbers, and of numbers under the same key of the members of a list. */
-export function readTotals(value: unknown): readonly number[] {
-  const totals: number[] = [];
-  walkValues(value, (part) => {
-    if (totals.length > MAX_COLUMNS) return;
-    const sums = new Map<string, number>();
-    const add = (key: string, number: unknown) => {
-      if (typeof number === 'number') sums.set(key, (sums.get(key) ?? 0) + number);
-    };
-    const members = Object.values(part).slice(0, MAX_COLUMNS);
-    if (members.length < 2) return;
-    for (const member of members) {
-      if (Array.isArray(part)) add('', member);
-      if (typeof member !== 'object' || member === null) continue;
-      for (const key of Object.keys(member).slice(0, 24)) add(key, (member as Record<string, unknown>)[key]);
-    }
-    totals.push(...sums.values());
-  });
-  return totals;
-}

@@ -16,10 +16,6 @@ function isSlip(left: string, right: string): boolean {
   );
 }
 
-/** Two neighbors that changed places. */
-export const isSwap = (left: string, right: string): boolean =>
-  isSlip(left, right) && [...left].sort().join('') === [...right].sort().join('');
-
 /** Texts by their length, which a slip leaves as it is. */
 export class Slips {
   readonly #texts = new Map<number, string[]>();
