@@ -60,7 +60,11 @@ export async function hostileHttp(
       response.write(tails[calls++ % tails.length]);
       return response.end('\n\n');
     }
-    const inputSchema = { type: 'object', properties: { to: { type: 'string' } }, additionalProperties: true };
+    const inputSchema = {
+      type: 'object',
+      properties: { to: { type: 'string' } },
+      additionalProperties: true,
+    };
     const listed = tools.map((name) => ({ name, inputSchema }));
     const answer = method === 'initialize' ? INITIALIZED : { tools: listed };
     response
@@ -95,6 +99,25 @@ export function hostileStdio(expression: string): { command: string; args: strin
       if (id === undefined) return;
       const result = method === 'tools/call' ? ${expression} : JSON.stringify(answers[method] ?? {});
       process.stdout.write('{"jsonrpc":"2.0","id":' + JSON.stringify(id) + ',"result":' + result + '}\\n');
+    });`;
+  return { command: process.execPath, args: ['-e', script] };
+}
+
+/** A server over stdio that writes `chunk` again and again beside its answers, faster than anybody reads. */
+export function floodingStdio(chunk: string): { command: string; args: string[] } {
+  const script = `
+    const chunk = ${JSON.stringify(chunk)}.repeat(${Math.ceil(65_536 / chunk.length)});
+    const flood = () => {
+      while (process.stdout.write(chunk));
+      process.stdout.once('drain', flood);
+    };
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line);
+      if (id === undefined || method === undefined) return;
+      const tools = [{ name: 't', inputSchema: { type: 'object' } }];
+      const result = { initialize: ${JSON.stringify(INITIALIZED)}, 'tools/list': { tools } }[method] ?? { content: [] };
+      process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n');
+      if (method === 'tools/list') flood();
     });`;
   return { command: process.execPath, args: ['-e', script] };
 }
