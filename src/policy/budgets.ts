@@ -1,4 +1,5 @@
 /** Budgets and rate limits of calls. They count allowed calls only, and are checked last. */
+import type { GateCall } from './gate-types.ts';
 import type { BudgetDocument } from './policy-file.ts';
 import type { ReasonCode } from './reasons/index.ts';
 
@@ -37,17 +38,12 @@ class MinuteWindow {
 
 export class Budgets {
   #limits: BudgetDocument = {};
-  readonly #now: () => number;
   readonly #byRun = new Map<string, number>();
   readonly #byTool = new Map<string, MinuteWindow>();
   #all: MinuteWindow | undefined;
 
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
-  }
-
   /** Sets the limits from now on. What was used before counts against them. */
-  setLimits(limits: BudgetDocument = {}): void {
+  #setLimits(limits: BudgetDocument = {}): void {
     if (limits === this.#limits) return;
     this.#limits = limits;
     const { calls_per_minute: perMinute, calls_per_minute_per_tool: perTool } = limits;
@@ -58,13 +54,15 @@ export class Budgets {
   }
 
   /** Takes one call from every budget, or from none. @returns why not, or undefined. */
-  take(run: string, server: string, tool: string): { reasonCode: ReasonCode; message: string } | undefined {
+  take(call: GateCall, limits?: BudgetDocument): { reasonCode: ReasonCode; message: string } | undefined {
+    this.#setLimits(limits);
+    const { runId: run = '', server, tool } = call;
     const {
       calls_per_run: perRun,
       calls_per_minute: perMinute,
       calls_per_minute_per_tool: perTool,
     } = this.#limits;
-    const now = this.#now();
+    const now = performance.now();
     const used = this.#byRun.get(run) ?? 0;
     if (perRun !== undefined && used >= perRun) {
       return { reasonCode: 'budget_exceeded', message: `The run has made its ${perRun} calls` };

@@ -74,16 +74,17 @@ function applyAnswer(decision: Decision, answer: PolicyAnswer | undefined): Deci
 }
 
 /**
- * The decision about a call after its decision point was asked. Policy and definition may change meanwhile: what is in
+ * The decision about a call after its decision point, if there is one, was asked. Policy and definition may change meanwhile: what is in
  * force then decides.
  * @param now decides by the rules again, and gives the hash of the tool's definition, as they are now.
  */
 export async function consultPoint(
-  point: PolicyDecisionPoint,
+  point: PolicyDecisionPoint | undefined,
   call: Omit<PolicyRequest, 'caller' | 'toolHash'> & { readonly caller?: string | undefined },
-  decision: Decision,
   now: { evaluate(): Decision; toolHash(): string },
 ): Promise<Decision> {
+  const decision = now.evaluate();
+  if (point === undefined || decision.decision === 'deny') return decision;
   const { caller = '', server, tool, method, args, userRequest } = call;
   const toolHash = decision.toolHash ?? '';
   const answer = await askDecisionPoint(point, { caller, server, tool, method, args, toolHash, userRequest });

@@ -22,17 +22,24 @@ import type { Policy } from './policy.ts';
 import type { PolicySource } from './policy-source.ts';
 import { gateOf } from './reasons/index.ts';
 import type { RequestMethod } from './requests.ts';
-import type { Knowledge } from './sources/index.ts';
+import type { RunSources } from './run-sources.ts';
 
 /** What a call is judged against. */
-interface Grounds {
+export interface Grounds {
   readonly catalog: ToolCatalog;
   readonly source: PolicySource;
   /** Key of the argument digest; without one it is plain SHA-256. */
   readonly digestKey: string | undefined;
   readonly contracts: OutputContracts;
-  /** Where the arguments of a call may have come from. */
-  readonly knownTo: (call: GateCall) => Knowledge;
+  /** Where the arguments of calls may have come from. */
+  readonly sources: RunSources;
+}
+
+/** Does in slices what a decision needs: checks of the tool, and the index of long prompts. */
+export async function prepareCall(call: GateCall, { catalog, sources }: Grounds): Promise<void> {
+  if (call.method !== undefined) return;
+  await catalog.prepare(call.server, call.tool);
+  await sources.prepare(call);
 }
 
 export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
@@ -98,7 +105,7 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
     const message = 'The policy requires a prompt template, and the call names none';
     return make('deny', refusal('prompt_template_missing', message), [], true);
   }
-  const verdict = policy.evaluate(call.server, call.tool, call.args, grounds.knownTo(call), tool);
+  const verdict = policy.evaluate(call.server, call.tool, call.args, grounds.sources.knownTo(call), tool);
   if (verdict.decision !== 'deny' && grounds.contracts.of(tool, policy) === undefined) {
     const message = 'The tool has no output type, and the policy does not take untyped results';
     return make('deny', refusal('output_untyped', message), [], true);
@@ -109,11 +116,6 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
 /** The prompt template of a call: its own, or that of the context. */
 export function findTemplate({ promptTemplateId }: GateCall): string | undefined {
   return promptTemplateId ?? getGovernance(context.active())?.promptTemplateId;
-}
-
-/** The session of a call: its own, or that of the context. */
-export function findSession({ sessionId }: Pick<GateCall, 'sessionId'>): string | undefined {
-  return sessionId ?? getGovernance(context.active())?.sessionId;
 }
 
 /** What a server sends is as large as results may be. */

@@ -26,13 +26,13 @@ import {
 import type { AuditRun } from './audit/index.ts';
 import { type CallArguments, copyArguments } from './call-arguments.ts';
 import { gatedMember, guardHandlers } from './client-requests.ts';
-import { findSession } from './evaluate.ts';
 import type { PolicyGate } from './gate.ts';
 import type { GateCall } from './gate-types.ts';
 import { guardedCall, refuseBypass } from './guarded-call.ts';
 import type { RequestGuardOptions } from './guarded-request.ts';
 import { ListWatch } from './list-watch.ts';
 import { A_GATE, AN_AUDIT_RUN } from './option-kinds.ts';
+import { findSession } from './run-sources.ts';
 
 /** What the gate needs of a client; `Client` of the official SDK (v1 and v2) has it. */
 export interface GateableClient {

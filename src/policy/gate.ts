@@ -16,7 +16,7 @@ import { Budgets } from './budgets.ts';
 import { type CatalogTool, ToolCatalog } from './catalog.ts';
 import { type Decision, isBlocked, revise, withoutRecord } from './decision.ts';
 import { consultPoint } from './decision-point.ts';
-import { evaluateCall } from './evaluate.ts';
+import { evaluateCall, type Grounds, prepareCall } from './evaluate.ts';
 import { checkSummary, type Echo, type SummaryVerdict } from './evidence/index.ts';
 import { type GateFinding, GateFindings } from './findings.ts';
 import { checked, type DecisionRecorder, type GateCall, type PolicyGateOptions } from './gate-types.ts';
@@ -43,6 +43,7 @@ export class PolicyGate {
   readonly #budgets = new Budgets();
   readonly #sources = new RunSources(() => this.#source.policy);
   readonly #findings: GateFindings;
+  readonly #grounds: Grounds;
   /** What calls reserve: used by `guardedCall`. */
   readonly ledger: GateLedger;
 
@@ -70,6 +71,8 @@ export class PolicyGate {
     });
     this.#findings = new GateFindings(() => this.#source.policy, this.#catalog, options.tools !== undefined);
     this.#source = new PolicySource(options.policy ?? policyPath(undefined, process.env));
+    const [catalog, source, contracts] = [this.#catalog, this.#source, this.#contracts];
+    this.#grounds = { catalog, source, contracts, sources: this.#sources, digestKey: options.digestKey };
     for (const [server, { tools }] of Object.entries(options.tools ?? {})) this.setTools(server, tools);
     this.#findings.report();
     if (interval > 0) {
@@ -125,7 +128,7 @@ export class PolicyGate {
   setTools(server: string, tools: readonly ToolDefinition[]): void {
     const isFirst = !this.#catalog.hasServer(server);
     this.#catalog.setServer(server, tools);
-    if (isFirst) for (const tool of this.#catalog.namedTools(server)) this.#source.policy?.deadRules(tool);
+    for (const tool of isFirst ? this.#catalog.namedTools(server) : []) this.#source.policy?.deadRules(tool);
     this.#findings.report();
   }
 
@@ -182,8 +185,7 @@ export class PolicyGate {
   /** Whether a list of the server may show a resource, a template of resources or a prompt. */
   shows(server: string, kind: 'resource' | 'template' | 'prompt', name: unknown): boolean {
     const policy = this.#source.policy;
-    if (policy === undefined) return false;
-    return policy.document.mode === 'shadow' || policy.requests.shows(server, kind, name);
+    return policy?.document.mode === 'shadow' || policy?.requests.shows(server, kind, name) === true;
   }
 
   /** Tools that are kept away, with the reason. Goes through every tool of every server. */
@@ -197,28 +199,18 @@ export class PolicyGate {
   }
 
   /**
-   * G2 and the built-in rules of G3. Uses nothing up: the same call gets the same decision. With a policy about `sources`
-   * a prompt of more than 10,000 characters counts as unknown here; {@link evaluateInSlices} reads it.
+   * G2 and the built-in rules of G3. Uses nothing up: the same call gets the same decision. Where arguments have
+   * `sources`, more than 10,000 characters of prompts are unknown here; {@link evaluateInSlices} reads them.
    */
   evaluate(call: GateCall): Decision {
-    return this.#evaluate(this.ledger.complete(call));
+    return evaluateCall(this.ledger.complete(call), this.#grounds);
   }
 
   /** As {@link evaluate}: the event loop is not held, however long the prompts and large the schemas are. */
   async evaluateInSlices(given: GateCall): Promise<Decision> {
     const call = this.ledger.complete(given);
-    await this.#prepare(call);
-    return this.#evaluate(call);
-  }
-
-  #evaluate(call: GateCall): Decision {
-    return evaluateCall(call, {
-      catalog: this.#catalog,
-      source: this.#source,
-      digestKey: this.#options.digestKey,
-      contracts: this.#contracts,
-      knownTo: (one) => this.#sources.knownTo(one),
-    });
+    await prepareCall(call, this.#grounds);
+    return evaluateCall(call, this.#grounds);
   }
 
   /**
@@ -243,10 +235,10 @@ export class PolicyGate {
    */
   async authorize(given: GateCall, record?: DecisionRecorder, read?: ReadTool): Promise<Decision> {
     const call = this.ledger.complete(given);
-    await this.#prepare(call);
+    await prepareCall(call, this.#grounds);
     const started = performance.now();
     let decision = await this.#consult(call);
-    const evaluate = (): Decision => this.#evaluate(call);
+    const evaluate = (): Decision => evaluateCall(call, this.#grounds);
     const reservation = this.ledger.open(call, decision, evaluate, read);
     if (reservation !== undefined) decision = await reservation.look(decision);
     decision = applyPersonsAnswer(call, decision, this.#approvals);
@@ -258,8 +250,7 @@ export class PolicyGate {
     if (decision.decision === 'allow' && reservation !== undefined)
       decision = await reservation.take(decision);
     if (decision.decision === 'allow') {
-      this.#budgets.setLimits(this.#source.policy?.document.budgets);
-      const spent = this.#budgets.take(call.runId ?? '', call.server, call.tool);
+      const spent = this.#budgets.take(call, this.#source.policy?.document.budgets);
       if (spent !== undefined) decision = revise(decision, 'deny', spent.reasonCode, spent.message);
     }
     if (decision.decision === 'deny') this.#barred.tell(this.#catalog.find(call.server, call.tool, false));
@@ -280,12 +271,9 @@ export class PolicyGate {
     return decision;
   }
 
-  async #consult(call: GateCall): Promise<Decision> {
-    const decision = this.#evaluate(call);
-    const point = this.#options.decisionPoint;
-    if (point === undefined || decision.decision === 'deny') return decision;
-    return await consultPoint(point, call, decision, {
-      evaluate: () => this.#evaluate(call),
+  #consult(call: GateCall): Promise<Decision> {
+    return consultPoint(this.#options.decisionPoint, call, {
+      evaluate: () => evaluateCall(call, this.#grounds),
       toolHash: () => this.#catalog.find(call.server, call.tool)?.hash ?? '',
     });
   }
@@ -296,15 +284,8 @@ export class PolicyGate {
    */
   async preview(given: GateCall): Promise<Decision> {
     const call = this.ledger.complete(given);
-    await this.#prepare(call);
+    await prepareCall(call, this.#grounds);
     return await this.#consult(call);
-  }
-
-  /** Does in slices what a decision needs: checks of the tool, and the index of long prompts. */
-  async #prepare(call: GateCall): Promise<void> {
-    if (call.method !== undefined) return;
-    await this.#catalog.prepare(call.server, call.tool);
-    await this.#sources.prepare(call);
   }
 
   /**
@@ -315,7 +296,7 @@ export class PolicyGate {
     const { server, tool, method } = call;
     if (method !== undefined) return this.#contracts.ofRequests(this.#source.policy);
     const listed = this.#catalog.find(server, tool);
-    return listed === undefined ? undefined : this.#contracts.of(listed, this.#source.policy);
+    return listed && this.#contracts.of(listed, this.#source.policy);
   }
 
   /**
@@ -329,10 +310,8 @@ export class PolicyGate {
       const message = `${call.server}/${call.tool} cannot be approved: ${decision.message}`;
       throw new ObservatoryError('INVALID_INPUT', message);
     }
-    return this.#approvals.grant(
-      toBinding(call, decision),
-      approvalLimits(this.#source.policy?.document.approval).usableMs,
-    );
+    const { usableMs } = approvalLimits(this.#source.policy?.document.approval);
+    return this.#approvals.grant(toBinding(call, decision), usableMs);
   }
 
   /** G4: judges the result of a call by the tool as it is listed now. */

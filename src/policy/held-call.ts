@@ -11,8 +11,8 @@ import {
 } from '../approvals/index.ts';
 import { errorMessage } from '../base/index.ts';
 import { type Decision, revise } from './decision.ts';
-import { findSession } from './evaluate.ts';
 import type { GateApprovals, GateCall } from './gate-types.ts';
+import { findSession } from './run-sources.ts';
 import { inGateSpan } from './telemetry.ts';
 
 /** What an approval of this call covers, given its decision. */

@@ -1,8 +1,9 @@
 /** What the runs of a gate hold, which the arguments of their calls are traced to. Nothing is kept for a policy without words about it. */
+import { context } from '@opentelemetry/api';
 import { takeInSlices } from '../base/index.ts';
+import { getGovernance } from '../processor/index.ts';
 import type { ToolCatalog } from './catalog.ts';
 import type { Decision } from './decision.ts';
-import { findSession } from './evaluate.ts';
 import type { GateCall } from './gate-types.ts';
 import type { Policy } from './policy.ts';
 import { type Knowledge, RunMemories, SourceText, type Told } from './sources/index.ts';
@@ -78,4 +79,9 @@ export class RunSources {
 /** What a call counts for and what it can know: its run, else its session. Empty if it names neither. */
 export function toRun(call: GateCall): string {
   return call.runId ?? findSession(call) ?? '';
+}
+
+/** The session of a call: its own, or that of the context. */
+export function findSession({ sessionId }: Pick<GateCall, 'sessionId'>): string | undefined {
+  return sessionId ?? getGovernance(context.active())?.sessionId;
 }

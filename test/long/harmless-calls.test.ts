@@ -11,12 +11,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { answersServer, anyTool } from '../support/answers.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { HOSTILE } from '../support/hostile-cases.ts';
-import { askingStdio, hostileHttp } from '../support/hostile-server.ts';
+import { askingStdio, floodingStdio, hostileHttp } from '../support/hostile-server.ts';
 import { post } from '../support/http-post.ts';
 import { Installed } from '../support/installed.ts';
+import { assertFree } from '../support/loop-hold.ts';
 import { startRedirecting } from '../support/redirecting-server.ts';
 import { ScriptedProvider } from '../support/scripted-provider.ts';
 import { spanRequest } from '../support/span-requests.ts';
@@ -126,6 +129,31 @@ test('a server that asks and reads no answers is given up, on a heap of 100 MB',
   assert.equal(why?.length, 2, ended.stdout);
   const megabytes = ended.stdout.trim().split('\n').at(-1);
   assert.ok(Number(megabytes) < 300, `${megabytes} MB`);
+});
+
+test('floods of line ends and of pings hold neither the event loop nor memory, also when the connection is closed', async () => {
+  const { connectServers } = await installed.entry<Orchestrator>('orchestrator');
+  const { gateClient, PolicyGate } = await installed.entry<Policy>('policy');
+  const floods = { 'line ends': '\n', pings: '{"jsonrpc":"2.0","id":"p","method":"ping"}\n' };
+  const before = process.memoryUsage.rss();
+  for (const [what, chunk] of Object.entries(floods)) {
+    const server = floodingStdio(chunk);
+    await assertFree(`a pool, ${what}`, async () => {
+      await using pool = await connectServers({ mcpServers: { s: server } });
+      await sleep(300);
+      await pool.close();
+    });
+    await assertFree(`a client, ${what}`, async () => {
+      const gate = new PolicyGate({ policy: { s: ['t'] } });
+      const client = gateClient(new Client({ name: 'c', version: '1' }), gate, { server: 's' });
+      await client.connect(new StdioClientTransport(server));
+      await client.listTools();
+      await sleep(300);
+      await client.close();
+    });
+  }
+  const grown = (process.memoryUsage.rss() - before) / 1024 / 1024;
+  assert.ok(grown < 200, `${grown.toFixed(0)} MB`);
 });
 
 test('a server that redirects a call elsewhere gets no header of it there', async () => {

@@ -103,6 +103,25 @@ export function hostileStdio(expression: string): { command: string; args: strin
   return { command: process.execPath, args: ['-e', script] };
 }
 
+/** A server over stdio that writes `chunk` again and again beside its answers, faster than anybody reads. */
+export function floodingStdio(chunk: string): { command: string; args: string[] } {
+  const script = `
+    const chunk = ${JSON.stringify(chunk)}.repeat(${Math.ceil(65_536 / chunk.length)});
+    const flood = () => {
+      while (process.stdout.write(chunk));
+      process.stdout.once('drain', flood);
+    };
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line);
+      if (id === undefined || method === undefined) return;
+      const tools = [{ name: 't', inputSchema: { type: 'object' } }];
+      const result = { initialize: ${JSON.stringify(INITIALIZED)}, 'tools/list': { tools } }[method] ?? { content: [] };
+      process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n');
+      if (method === 'tools/list') flood();
+    });`;
+  return { command: process.execPath, args: ['-e', script] };
+}
+
 /**
  * A server over stdio that asks without end and never reads the answers, once its tools are listed; it writes how often
  * it has asked to stderr. With `times` it asks so often, reads, and writes how many requests were refused.

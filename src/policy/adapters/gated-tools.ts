@@ -6,11 +6,11 @@ import type { ToolDefinition } from '../../mcp-client/index.ts';
 import type { AuditRun } from '../audit/index.ts';
 import { copyArguments } from '../call-arguments.ts';
 import { type Decision, isBlocked } from '../decision.ts';
-import { findSession } from '../evaluate.ts';
 import type { PolicyGate } from '../gate.ts';
 import type { GateCall } from '../gate-types.ts';
 import { guardedCall, guardedDecision } from '../guarded-call.ts';
 import { DEFAULT_MAX_BYTES } from '../output-contract.ts';
+import { findSession } from '../run-sources.ts';
 import { isPromise, type JsonSchemaOf, readJsonSchema } from './tool-schemas.ts';
 import { sendValue } from './tool-values.ts';
 
