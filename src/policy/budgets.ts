@@ -37,14 +37,9 @@ class MinuteWindow {
 
 export class Budgets {
   #limits: BudgetDocument = {};
-  readonly #now: () => number;
   readonly #byRun = new Map<string, number>();
   readonly #byTool = new Map<string, MinuteWindow>();
   #all: MinuteWindow | undefined;
-
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
-  }
 
   /** Sets the limits from now on. What was used before counts against them. */
   setLimits(limits: BudgetDocument = {}): void {
@@ -64,7 +59,7 @@ export class Budgets {
       calls_per_minute: perMinute,
       calls_per_minute_per_tool: perTool,
     } = this.#limits;
-    const now = this.#now();
+    const now = performance.now();
     const used = this.#byRun.get(run) ?? 0;
     if (perRun !== undefined && used >= perRun) {
       return { reasonCode: 'budget_exceeded', message: `The run has made its ${perRun} calls` };
