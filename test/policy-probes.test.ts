@@ -180,7 +180,7 @@ const JUDGES: Record<string, (probe: Probe) => Promise<string>> = {
       const timeout = async () => Promise.reject(new DOMException('timed out', 'TimeoutError'));
       await using over = await hostOver(id, good, dir, { callTool: timeout });
       await assert.rejects(over.host.askOnce('Fetch SharePoint doc sp-001'), { name: 'TimeoutError' });
-      return auditText(dir).includes('"outcome":"failed"') ? 'an audit record is written' : 'no record';
+      return auditText(dir).includes('"outcome":"unknown"') ? 'an audit record is written' : 'no record';
     }
     if (id === 'L03') {
       await using over = await hostOver(id, '{"server":["mcp-sharepoint"]}', dir);

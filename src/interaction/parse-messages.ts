@@ -58,13 +58,13 @@ export function parseInstructions(value: unknown): Message[] {
  * Reads the text of an attribute that holds a request or messages as JSON, or simply the prompt. JSON text that holds
  * no messages is itself the prompt.
  */
-export function parseConversation(value: unknown, role: MessageRole = 'user'): Message[] {
+export function parseConversation(value: unknown): Message[] {
   const decoded = parseContainerOrKeep(value);
   if (typeof decoded !== 'string') {
     const messages = parseRequest(decoded);
     if (messages.some((message) => message.parts.length > 0)) return messages;
   }
-  return typeof value === 'string' ? [{ role, parts: [{ type: 'text', content: value }] }] : [];
+  return typeof value === 'string' ? [{ role: 'user', parts: [{ type: 'text', content: value }] }] : [];
 }
 
 /** Reads an item or block of an answer that is no plain text: a call the provider ran by itself, and its result. */

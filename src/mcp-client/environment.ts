@@ -61,13 +61,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
  *
  * Variables of trace context: https://opentelemetry.io/docs/specs/otel/context/env-carriers/
  */
-export function serverEnvironment(
-  configured: Environment,
-  host: Environment = process.env,
-): Record<string, string> {
+export function serverEnvironment(configured: Environment): Record<string, string> {
   const env: Record<string, string> = {};
   for (const name of INHERITED) copy(name);
-  for (const name of Object.keys(host)) {
+  for (const name of Object.keys(process.env)) {
     if (name.startsWith('OTEL_') && !OTEL_CREDENTIAL.test(name)) copy(name);
     if (NETWORK.has(name.toUpperCase().replaceAll('-', '_'))) copy(name);
     if (INSTALLER.test(name) && !INSTALLER_CREDENTIAL.test(name)) copy(name);
@@ -85,7 +82,7 @@ export function serverEnvironment(
   return env;
 
   function copy(name: string): void {
-    const value = host[name];
+    const value = process.env[name];
     // An exported bash function ("() { ...") is code, not a setting.
     if (value !== undefined && !value.startsWith('()')) env[name] = value;
   }

@@ -118,11 +118,12 @@ export function sharedWords(one: ReadonlySet<string>, other: ReadonlySet<string>
   return [...other].filter((word) => one.has(word)).length;
 }
 
+const MAX_ALTERNATIVES = 3;
+
 /** The tools most like a failed one by their words, best first; none that share nothing with it. */
 export function findAlternatives<T extends { readonly words: ReadonlySet<string> }>(
   failed: ReadonlySet<string>,
   candidates: readonly T[],
-  most = 3,
 ): T[] {
   const scored: { candidate: T; score: number }[] = [];
   for (const candidate of candidates) {
@@ -130,5 +131,5 @@ export function findAlternatives<T extends { readonly words: ReadonlySet<string>
     if (shared > 0) scored.push({ candidate, score: shared / (failed.size + candidate.words.size - shared) });
   }
   scored.sort((left, right) => right.score - left.score);
-  return scored.slice(0, most).map(({ candidate }) => candidate);
+  return scored.slice(0, MAX_ALTERNATIVES).map(({ candidate }) => candidate);
 }

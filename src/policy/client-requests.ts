@@ -5,7 +5,13 @@ import { type JsonObject, readObject } from '../json/index.ts';
 import { RequestsAtOnce } from '../mcp-client/index.ts';
 import type { PolicyGate } from './gate.ts';
 import { guardedRequest, mayInstruct, type RequestGuardOptions } from './guarded-request.ts';
-import { type ListMethod, type RequestMethod, requestParams, type ServerRequestMethod } from './requests.ts';
+import {
+  type ListMethod,
+  type RequestMethod,
+  requestParams,
+  SERVER_REQUESTS,
+  type ServerRequestMethod,
+} from './requests.ts';
 
 type Method = (...args: unknown[]) => unknown;
 
@@ -73,12 +79,6 @@ export function gatedMember(
   };
 }
 
-const GUARDED: ReadonlySet<string> = new Set<ServerRequestMethod>([
-  'sampling/createMessage',
-  'elicitation/create',
-  'roots/list',
-]);
-
 interface Guarded {
   server: string;
   options: RequestGuardOptions;
@@ -113,7 +113,7 @@ export function guardHandlers(client: object, server: string, options: RequestGu
   const find = handlers.get.bind(handlers);
   handlers.get = (method: unknown): unknown => {
     const own: unknown = find(method);
-    if (typeof method !== 'string' || !GUARDED.has(method)) return own;
+    if (!SERVER_REQUESTS.has(method)) return own;
     const handler = own ?? (client as { fallbackRequestHandler?: unknown }).fallbackRequestHandler;
     if (typeof handler !== 'function') return own;
     return (request: { params?: unknown }, ...rest: unknown[]) => {

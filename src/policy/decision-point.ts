@@ -36,13 +36,12 @@ export const DECISION_TIMEOUT_MS = 1_000;
 async function askDecisionPoint(
   point: PolicyDecisionPoint,
   request: PolicyRequest,
-  timeoutMs: number = DECISION_TIMEOUT_MS,
 ): Promise<PolicyAnswer | undefined> {
   const abort = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<undefined>((resolve) => {
     // Unlike AbortSignal.timeout, this timer keeps the process alive until the call is decided.
-    timer = setTimeout(() => resolve(undefined), timeoutMs);
+    timer = setTimeout(() => resolve(undefined), DECISION_TIMEOUT_MS);
   });
   try {
     const answer = await Promise.race([point.decide(request, abort.signal), silence]);

@@ -108,14 +108,8 @@ export class PolicyDeniedError extends ObservatoryError {
   /** The decision about the call, also where it is the result that was refused; absent for a way around the gate. */
   readonly decision: Decision | undefined;
 
-  constructor(
-    server: string,
-    tool: string,
-    { reasonCode, message }: Refusal,
-    decision?: Decision,
-    options?: ErrorOptions,
-  ) {
-    super('POLICY_DENIED', `${server}/${tool} is refused (${reasonCode}): ${message}`, options);
+  constructor(server: string, tool: string, { reasonCode, message }: Refusal, decision?: Decision) {
+    super('POLICY_DENIED', `${server}/${tool} is refused (${reasonCode}): ${message}`);
     this.name = 'PolicyDeniedError';
     this.reasonCode = reasonCode;
     this.reason = message;

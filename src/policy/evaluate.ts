@@ -21,7 +21,7 @@ import { DEFAULT_MAX_BYTES, type OutputContracts } from './output-contract.ts';
 import type { Policy } from './policy.ts';
 import type { PolicySource } from './policy-source.ts';
 import { gateOf } from './reasons/index.ts';
-import type { RequestMethod } from './requests.ts';
+import { type RequestMethod, SERVER_REQUESTS } from './requests.ts';
 import type { RunSources } from './run-sources.ts';
 
 /** What a call is judged against. */
@@ -56,7 +56,8 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
   const limits = policy?.document.limits;
   const unsafe = unsafeArguments(call.args, {
     ...PLAN_LIMITS,
-    maxBytes: isFromServer(call.method)
+    // What a server sends is as large as results may be.
+    maxBytes: SERVER_REQUESTS.has(call.method)
       ? (limits?.output_bytes ?? DEFAULT_MAX_BYTES)
       : (limits?.argument_bytes ?? PLAN_LIMITS.maxBytes),
     maxDepth: limits?.argument_depth ?? PLAN_LIMITS.maxDepth,
@@ -118,9 +119,9 @@ export function findTemplate({ promptTemplateId }: GateCall): string | undefined
   return promptTemplateId ?? getGovernance(context.active())?.promptTemplateId;
 }
 
-/** What a server sends is as large as results may be. */
-function isFromServer(method: RequestMethod | undefined): boolean {
-  return method === 'sampling/createMessage' || method === 'elicitation/create' || method === 'roots/list';
+/** The session of a call: its own, or that of the context. */
+export function findSession({ sessionId }: Pick<GateCall, 'sessionId'>): string | undefined {
+  return sessionId ?? getGovernance(context.active())?.sessionId;
 }
 
 function requestProblem(

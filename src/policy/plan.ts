@@ -8,7 +8,6 @@
 import {
   checkJsonValue,
   isObject,
-  type JsonLimits,
   type JsonObject,
   PLAN_LIMITS,
   parseStrictJson,
@@ -45,13 +44,13 @@ const MAX_NAME = 256;
  * @param raw a string or UTF-8 bytes, read strictly as JSON text; or a value that is already parsed, in which
  * duplicate keys can no longer be seen: pass the text where there is one.
  */
-export function parsePlan(raw: unknown, limits: JsonLimits = PLAN_LIMITS): PlanResult {
+export function parsePlan(raw: unknown): PlanResult {
   let value: unknown;
   try {
     if (typeof raw === 'string' || raw instanceof Uint8Array) {
-      value = parseStrictJson(raw, limits);
+      value = parseStrictJson(raw, PLAN_LIMITS);
     } else {
-      checkJsonValue(raw, limits);
+      checkJsonValue(raw, PLAN_LIMITS);
       value = raw;
     }
   } catch (error) {

@@ -40,7 +40,8 @@ export class Policy {
   /** SHA-256 of the policy, hex. */
   readonly hash: string;
   readonly #rules: RuleIndex;
-  readonly #all: readonly CompiledRule[];
+  /** Every rule, in the order of the policy. */
+  readonly rules: readonly CompiledRule[];
   readonly #tiers = new Map<string, string>();
   readonly #untrusted: readonly FieldPattern[];
   /** Whether the sources of arguments are traced through a run. */
@@ -64,23 +65,23 @@ export class Policy {
     this.#untrusted = untrusted.map((field) => readField(field, "'untrusted'"));
     this.tracksSources = untrusted.length > 0 || rules.some(({ sources }) => sources !== undefined);
     const ids = new Set<string>();
-    this.#all = rules.map((rule) => {
+    this.rules = rules.map((rule) => {
       if (ids.has(rule.id)) throw invalidPolicy(`Two rules have the id '${rule.id}'`);
       ids.add(rule.id);
       if (rule.risk_tier !== undefined) this.#tiers.set(rule.id, rule.risk_tier);
       return compileRule(rule, this.#untrusted);
     });
-    this.readsRequests = this.tracksSources || this.#all.some(({ sources }) => sources.length > 0);
+    this.readsRequests = this.tracksSources || this.rules.some(({ sources }) => sources.length > 0);
     for (const [server, tools] of Object.entries(loaded.document.outputs ?? {})) {
       for (const [tool, output] of Object.entries(tools)) {
         if (output.schema !== undefined)
           compileRuleSchema(`output '${server}/${tool}'`, output.schema, 'narrow');
       }
     }
-    this.ledger = LedgerWords.compile(loaded.document, this.#all);
+    this.ledger = LedgerWords.compile(loaded.document, this.rules);
     this.requests = new RequestRules(loaded.document.servers);
-    this.#rules = new RuleIndex(this.#all);
-    for (const rule of this.#all) this.#runTests(rule);
+    this.#rules = new RuleIndex(this.rules);
+    for (const rule of this.rules) this.#runTests(rule);
   }
 
   /**
@@ -235,11 +236,6 @@ export class Policy {
     const { dead, apart } = listed === undefined ? ALL_FIT : this.#rules.unfitFor(listed);
     for (const rule of dead) if (rule.document.effect !== 'allow') return false;
     return rules.all.some((rule) => rule.document.effect !== 'deny' && !dead.has(rule) && !apart.has(rule));
-  }
-
-  /** Every rule, in the order of the policy. */
-  get rules(): readonly CompiledRule[] {
-    return this.#all;
   }
 
   /** Rules about a tool that name an argument it does not take. */

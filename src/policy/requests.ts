@@ -24,6 +24,12 @@ export type ListMethod = 'resources/list' | 'resources/templates/list' | 'prompt
 /** What a server may ask of the host. */
 export type ServerRequestMethod = 'sampling/createMessage' | 'elicitation/create' | 'roots/list';
 
+export const SERVER_REQUESTS: ReadonlySet<unknown> = new Set<ServerRequestMethod>([
+  'sampling/createMessage',
+  'elicitation/create',
+  'roots/list',
+]);
+
 const LIST_METHODS: ReadonlySet<string> = new Set<ListMethod>([
   'resources/list',
   'resources/templates/list',

@@ -10,7 +10,6 @@ const STUCK_PER_SLOT = 4;
 /** Decides whether another run may start, by concurrency, hanging runs and budget. */
 export class ShadowAdmission {
   readonly #limits: ResolvedLimits;
-  readonly #now: () => number;
   #underWay = 0;
   #stuck = 0;
   #windowEnd = Number.NEGATIVE_INFINITY;
@@ -18,9 +17,8 @@ export class ShadowAdmission {
   /** The largest cost seen in this window, assumed for each run in progress. */
   #largestUsd: number | undefined;
 
-  constructor(limits: ResolvedLimits, now: () => number = () => performance.now()) {
+  constructor(limits: ResolvedLimits) {
     this.#limits = limits;
-    this.#now = now;
   }
 
   get underWay(): number {
@@ -72,7 +70,7 @@ export class ShadowAdmission {
   }
 
   #turnWindow(): void {
-    const now = this.#now();
+    const now = performance.now();
     if (now < this.#windowEnd) return;
     this.#windowEnd = now + this.#limits.budgetWindowMs;
     this.#spentUsd = 0;

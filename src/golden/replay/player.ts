@@ -49,11 +49,13 @@ export class GoldenPlayer {
   readonly #liveTools: boolean;
   readonly #inOrder: boolean;
   readonly #exchanges: Entries<ProviderExchange>;
-  readonly #turns: AnswerTurns;
+  /** The order of answers; of goldens that do not hold it, all at once. */
+  readonly turns: AnswerTurns;
   /** Knows secrets of the replaying program, which the recording may have lost. */
   readonly scrubber = new Scrubber();
   readonly #aborter = new AbortController();
-  readonly #cassette: CassettePlayer;
+  /** The MCP side. */
+  readonly cassette: CassettePlayer;
   /** Matchers for what varied, with `learn`. */
   readonly learned: Readonly<Record<string, Matcher>>;
   #failure: GoldenMismatchError | undefined;
@@ -73,8 +75,8 @@ export class GoldenPlayer {
     this.learned = learned;
     const noted = options.learn === true ? learned : undefined;
     this.#exchanges = new Entries('.request', golden.comparison.matchers, noted);
-    this.#turns = new AnswerTurns(golden);
-    this.#cassette = new CassettePlayer(golden, (error) => this.missed(error), this.scrubber, noted);
+    this.turns = new AnswerTurns(golden);
+    this.cassette = new CassettePlayer(golden, (error) => this.missed(error), this.scrubber, noted);
     for (const [index, exchange] of golden.provider_responses.entries()) {
       this.#exchanges.add(
         `provider_responses[${index}]`,
@@ -82,16 +84,6 @@ export class GoldenPlayer {
         exchange,
       );
     }
-  }
-
-  /** The MCP side. */
-  get cassette(): CassettePlayer {
-    return this.#cassette;
-  }
-
-  /** The order of answers; of goldens that do not hold it, all at once. */
-  get turns(): AnswerTurns {
-    return this.#turns;
   }
 
   /** Whether the golden holds a request to a path, whatever its body. */
@@ -123,10 +115,10 @@ export class GoldenPlayer {
     this.scrubber.addHeaders(request.headers);
     request.signal.throwIfAborted();
     const { place, value } = this.#take(FORMS.clean(wire));
-    this.#turns.asked(place, value);
+    this.turns.asked(place, value);
     // That of a `Request` no longer follows it once the request is collected.
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
-    return await fromWireResponse(value.response, signal, this.#turns.paceOf(value));
+    return await fromWireResponse(value.response, signal, this.turns.paceOf(value));
   };
 
   /**
@@ -135,7 +127,7 @@ export class GoldenPlayer {
    */
   assertFinished(): void {
     if (this.#failure !== undefined) throw this.#failure;
-    const unused = [...this.#exchanges.unused(), ...(this.#liveTools ? [] : this.#cassette.unused())];
+    const unused = [...this.#exchanges.unused(), ...(this.#liveTools ? [] : this.cassette.unused())];
     if (unused.length === 0) return;
     throw new GoldenMismatchError(
       `The replay of '${this.#golden.test_name}' ended and did not use all of its golden: ${unused.join(', ')}`,

@@ -87,7 +87,6 @@ export function retryDelayMs(
   failure: Pick<Fault, 'retryable' | 'retryAfterMs'>,
   retries: number,
   policy: NonNullable<ProviderOptions['retry']>,
-  random: () => number = Math.random,
 ): number | undefined {
   if (!failure.retryable) return undefined;
   if (failure.retryAfterMs !== undefined) {
@@ -95,7 +94,7 @@ export function retryDelayMs(
   }
   const ceiling = policy.maxDelayMs ?? 8_000;
   const delay = Math.min((policy.initialDelayMs ?? 500) * 2 ** Math.min(retries, 30), ceiling);
-  return delay * (1 - random() / 4);
+  return delay * (1 - Math.random() / 4);
 }
 
 function notify(callback: CompletionOptions['onRetry'], failed: FailedAttempt): void {

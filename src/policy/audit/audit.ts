@@ -71,7 +71,8 @@ const OPTIONS: OptionKinds<AuditOptions> = {
 
 /** Writes the runs of one process. */
 export class AuditLog {
-  readonly #dir: string;
+  /** Where the files are. */
+  readonly dir: string;
   readonly #seal: Seal;
   readonly #now: () => Date;
   readonly #chain: ChainedFile;
@@ -82,7 +83,7 @@ export class AuditLog {
   constructor(options: AuditOptions) {
     checkOptions(options, OPTIONS, 'AuditLog');
     const { dir, key, sync = process.env.SAFE_AUDIT_SYNC === '1' } = options;
-    this.#dir = dir;
+    this.dir = dir;
     this.#seal = { key, sync };
     this.#now = options.now ?? (() => new Date());
     this.#keepsContent = resolveCaptureContent(options.captureContent);
@@ -100,11 +101,6 @@ export class AuditLog {
     }
   }
 
-  /** Where the files are. */
-  get dir(): string {
-    return this.#dir;
-  }
-
   /** Opens a run. @throws ObservatoryError `AUDIT_UNAVAILABLE` */
   startRun(fields: AuditFields = {}): AuditRun {
     const id = `${this.#now()
@@ -112,7 +108,7 @@ export class AuditLog {
       .replace(/[^0-9]/g, '')}-${randomBytes(6).toString('hex')}`;
     // Listed first: a process that dies in between leaves a run without records, and no file that nobody lists.
     this.#list({ event: 'run_opened', run_id: id });
-    const file = new ChainedFile(join(this.#dir, runFile(id)), this.#seal);
+    const file = new ChainedFile(join(this.dir, runFile(id)), this.#seal);
     const keeper = this.#keepsContent ? new ContentKeeper(id, this.#seal.key) : undefined;
     const run = new AuditRun(id, file, this.#now, keeper, {
       count: () => this.#head.count(),
