@@ -106,4 +106,10 @@ SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 16) AS is_m
 INSERT INTO mcp_observatory_migrations (id, name) VALUES (16, '016_notes_and_views');
 \ir 016_notes_and_views.sql
 \endif
+
+SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 17) AS is_missing \gset
+\if :is_missing
+INSERT INTO mcp_observatory_migrations (id, name) VALUES (17, '017_model_calls');
+\ir 017_model_calls.sql
+\endif
 COMMIT;

@@ -142,6 +142,8 @@ test('every model of the table costs what the table computes, now and then', asy
         const asked = { providerId: provider.id, timestamp: at };
         const found = calcPrice({}, model.id, asked);
         const rates = found?.model_price ?? {};
+        // Their output is images, which the table prices apart.
+        if (model.id.startsWith('gpt-image')) continue;
         // Models that are priced by the page or the second have no price for tokens.
         if (
           rates.input_mtok === undefined ||

@@ -1,10 +1,11 @@
 /** What a list of runs says of a run, added up in SQL, beside what the run itself says, read from its spans. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { SpanKind } from '@opentelemetry/api';
-import { openDatabase, PostgresSpanExporter, refreshRuns } from '../src/postgres/index.ts';
+import { type Attributes, SpanKind } from '@opentelemetry/api';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
+import { openDatabase, PostgresSpanExporter, refreshRollups, refreshRuns } from '../src/postgres/index.ts';
 import { toFacts } from '../src/runs/explain/facts.ts';
-import { listRuns, type RunRow, readRunSpans } from '../src/runs/index.ts';
+import { costs, listRuns, type RunRow, readRunSpans } from '../src/runs/index.ts';
 import { exportSpans } from './support/export.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
 import { chat, PAYMENT, runOf, STORY, tool } from './support/seeded-runs.ts';
@@ -34,16 +35,42 @@ const REFUSED = runOf(902, 6, [
   }),
 ]);
 
+/** A model call; those without usage, or without a model, are calls as well. */
+const call = (at: number, attributes: Attributes, error?: string) => ({
+  name: 'chat',
+  at,
+  ms: 20,
+  kind: SpanKind.CLIENT,
+  attributes: { 'gen_ai.operation.name': 'chat', ...attributes },
+  ...(error === undefined ? {} : { error }),
+});
+const TOLD = {
+  'observatory.prompt_tokens': 10,
+  'observatory.completion_tokens': 2,
+  'observatory.cost_source': 'unknown',
+};
+const NAMED = { 'gen_ai.request.model': 'some-model' };
+/** Eight calls: four with tokens, and of all two without a model. The agent names a model, and is no call. */
+const EIGHT_CALLS = runOf(903, 4, [
+  { name: 'invoke_agent', at: 0, ms: 900, attributes: { 'gen_ai.operation.name': 'invoke_agent', ...NAMED } },
+  ...[100, 130, 160].map((at) => call(at, { ...NAMED, ...TOLD })),
+  call(190, TOLD),
+  ...[220, 250].map((at) => call(at, NAMED)),
+  call(280, NAMED, 'overloaded'),
+  call(310, {}),
+]);
+
 describe('facts of a run', { skip: noPostgres() }, () => {
   let server: PostgresServer;
   let db: Awaited<ReturnType<typeof openDatabase>>;
   let runs: readonly RunRow[] = [];
+  let seeded: readonly (readonly ReadableSpan[])[] = [];
   before(async () => {
     server = await startPostgres();
     const url = await server.createMigrated();
     db = await openDatabase({ url });
     const exporter = new PostgresSpanExporter({ connection: url });
-    const seeded = [PAYMENT, STORY, BOTH_SIDES, REFUSED];
+    seeded = [PAYMENT, STORY, BOTH_SIDES, REFUSED, EIGHT_CALLS];
     for (const spans of seeded) await exportSpans(exporter, spans);
     await exporter.shutdown();
     // Another test of this server may hold a transaction open, which delays what is added up.
@@ -57,6 +84,30 @@ describe('facts of a run', { skip: noPostgres() }, () => {
   after(async () => {
     await db?.close();
     await server?.stop();
+  });
+
+  test('every call to a model counts, without tokens and without a model too, in costs as in runs', async () => {
+    const id = EIGHT_CALLS[0]?.spanContext().traceId;
+    assert.equal(runs.find((run) => run.id === id)?.modelCalls, 8);
+    await waitUntil(async () => {
+      await refreshRollups(db);
+      const { rows } = await db.query('SELECT sum(spans)::int AS spans FROM mcp_traces_hourly');
+      return rows[0]?.spans === seeded.flat().length;
+    });
+    const range = { sinceMs: 0, untilMs: Date.now() + 3_600_000 };
+    const all = runs.reduce((sum, { modelCalls }) => sum + modelCalls, 0);
+    for (const by of ['model', 'user', 'service'] as const) {
+      for (const filter of ['', 'is:rooted']) {
+        const rows = await costs(db, by, range, filter);
+        assert.equal(
+          rows.reduce((sum, { calls }) => sum + calls, 0),
+          all,
+          `${by} ${filter}`,
+        );
+        const unnamed = rows.filter(({ name }) => name === '').reduce((sum, { calls }) => sum + calls, 0);
+        if (by === 'model') assert.equal(unnamed, 2, filter);
+      }
+    }
   });
 
   test('the row of a run and the facts of its spans agree', async () => {

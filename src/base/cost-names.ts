@@ -15,10 +15,6 @@ export interface CostName {
   readonly perUsd?: number;
 }
 
-/** The names of spans in a row of the table. */
-export const listCostAttributes = ({ on, name, and }: CostName): readonly string[] =>
-  on === 'json' ? [] : and === undefined ? [name] : [name, and];
-
 /** Reported costs, in order of precedence. */
 export const COST_NAMES: readonly CostName[] = [
   { name: 'llm.cost.total', on: 'span', source: 'OpenInference semantic conventions' },

@@ -2,7 +2,7 @@
  * Names under which token counts and costs are reported on spans; those in usage objects are in `usage-objects.ts`. To
  * read another dialect, add an entry; see `UsageReader`.
  */
-import { COST_NAMES, listCostAttributes } from './cost-names.ts';
+import { COST_NAMES } from './cost-names.ts';
 import * as semconv from './semconv.ts';
 import { splitNames, USAGE_UNITS, type UsageDialect, type UsageUnit } from './usage-dialect.ts';
 import { USAGE_OBJECTS } from './usage-objects.ts';
@@ -124,5 +124,5 @@ export function toUsageAttributes(unit: UsageUnit): readonly string[] {
 /** All names of counts and costs on spans. */
 export const USAGE_ATTRIBUTES: readonly string[] = [
   ...USAGE_UNITS.flatMap(toUsageAttributes),
-  ...COST_NAMES.flatMap(listCostAttributes),
+  ...COST_NAMES.flatMap(({ on, name, and }) => (on === 'json' ? [] : and === undefined ? name : [name, and])),
 ];

@@ -24,7 +24,7 @@ export { PostgresSpanExporter } from './exporter.ts';
 export { canonicalUuid, spanIdToUuid, traceIdToUuid, uuidToSpanId, uuidToTraceId } from './ids.ts';
 export { firstNames, type MigrationResult, migrate, schemaVersion } from './migrate.ts';
 export { LATEST_MIGRATION } from './migrations.ts';
-export { IS_MODEL_CALL, IS_UNTEMPLATED } from './model-calls.ts';
+export { IS_COUNTED_CALL, IS_MODEL_CALL, IS_MODEL_OPERATION, IS_UNTEMPLATED } from './model-calls.ts';
 export type { PostgresSpanExporterOptions } from './options.ts';
 export { ownTablesBytes, refuseOtherTables } from './own-tables.ts';
 export { listPartitions, type Partition, type StoredTable } from './partitions.ts';

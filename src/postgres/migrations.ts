@@ -26,6 +26,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 14, name: '014_runs_told_apart' },
   { id: 15, name: '015_call_ledger' },
   { id: 16, name: '016_notes_and_views' },
+  { id: 17, name: '017_model_calls' },
 ];
 
 /** Version of the schema that this code reads and writes. */

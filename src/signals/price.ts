@@ -1,4 +1,4 @@
-import { type CallCost, type ModelRates, type Rate, type TokenUsage, toCost } from './cost.ts';
+import { type CallCost, type ModelRates, type TokenUsage, toCost } from './cost.ts';
 import { listModes, priceModes } from './modes.ts';
 import type { PriceOverrides } from './price-overrides.ts';
 import { findPrice } from './price-table.ts';
@@ -84,7 +84,9 @@ function priceRequests(usage: TokenUsage, model: string, input: PriceInput): Pri
   return { costUsd, costSource: 'genai-prices' };
 }
 
-function priceRequest(usage: TokenUsage, model: string, input: PriceInput): Price {
+function priceRequest(told: TokenUsage, model: string, input: PriceInput): Price {
+  // It makes images alone, and older versions do not tell their tokens apart.
+  const usage = /\bgpt-image/.test(model) ? { outputImageTokens: told.outputTokens, ...told } : told;
   const { provider, providerApiUrl, at, requestedModel } = input;
   const query = { provider, providerApiUrl, at };
   // What Bedrock answers lacks the place of the inference profile, on which its price depends.
@@ -107,12 +109,10 @@ function missingFromTable(usage: TokenUsage, { cacheRead, ...rates }: ModelRates
   // Providers give different discounts.
   if (usage.cacheReadTokens && cacheRead === undefined) return 'cached';
   if (!usage.outputTokens || OTHER_UNITS.some((unit) => usage[unit] !== undefined)) return undefined;
-  if (differs(rates.outputAudio, rates.output)) return 'output_audio';
-  return differs(rates.outputImage, rates.output) ? 'output_image' : undefined;
+  const { output, outputAudio = output, outputImage = output } = rates;
+  if (outputAudio !== output) return 'output_audio';
+  return outputImage === output ? undefined : 'output_image';
 }
-
-const differs = (rate: Rate | undefined, text: Rate | undefined): boolean =>
-  rate !== undefined && rate !== text;
 
 function priceOf(cost: CallCost, factor: number, costSource: CostSource): Price {
   if (cost.missing !== undefined) return { costSource: `unpriced: ${cost.missing}` };

@@ -87,7 +87,7 @@ export class UsageReader {
   settle(context: UsageContext = {}): TokenUsage | undefined {
     const { model, passesCountsOn = false, isExclusive = false, isOwnTotal = false } = context;
     const counts = this.#counts;
-    if (this.#places.inputTokens?.dialects[0]?.isAlone === true) this.#forgetParts();
+    if (this.#places.inputTokens?.dialects[0]?.isAlone) for (const unit of PARTS) delete counts[unit];
     const { inputTokens, outputTokens, totalTokens, cacheWrite1hTokens, reasoningTokens } = counts;
     if (inputTokens === undefined && outputTokens === undefined) return undefined;
     const written = addUp(counts.cacheWrite5mTokens, cacheWrite1hTokens);
@@ -152,10 +152,6 @@ export class UsageReader {
     );
   }
 
-  #forgetParts(): void {
-    for (const unit of [...CACHE_UNITS, 'reasoningTokens', 'totalTokens'] as const) delete this.#counts[unit];
-  }
-
   #isPassedOn(): boolean {
     return this.#places.inputTokens?.dialects.some(({ isPassedOn }) => isPassedOn === true) === true;
   }
@@ -187,6 +183,7 @@ const INCLUSIVE_MODEL = /^(?:[a-z-]{2,12}\.)?openai\./;
 
 const CACHE_WRITES = ['cacheWriteTokens', 'cacheWrite5mTokens', 'cacheWrite1hTokens'] as const;
 const CACHE_UNITS = ['cacheReadTokens', ...CACHE_WRITES] as const;
+const PARTS = [...CACHE_UNITS, 'reasoningTokens', 'totalTokens'] as const;
 
 /** Units that are stored only where there is something of them. */
 export const OTHER_UNITS = [
@@ -260,12 +257,10 @@ function listBeside(part: number, whole: number, mustBe: boolean): number[] {
   return mustBe || part > whole ? [part] : [0, part];
 }
 
-/** How .NET writes `inputTokenCount`. */
-const PASCAL_CASE = /^[A-Z][a-z]/;
-
+/** .NET writes `InputTokenCount`. */
 function withCamelCase(value: JsonObject): JsonObject {
   const names = Object.keys(value);
-  if (names.length > MAX_MEMBERS || !names.some((name) => PASCAL_CASE.test(name))) return value;
+  if (names.length > MAX_MEMBERS || !names.some((name) => /^[A-Z][a-z]/.test(name))) return value;
   return Object.fromEntries(names.map((name) => [name.charAt(0).toLowerCase() + name.slice(1), value[name]]));
 }
 

@@ -3,7 +3,7 @@ import { anthropic } from './anthropic/index.ts';
 import { bedrockConverse, bedrockInvoke } from './bedrock/index.ts';
 import type { Answer, AnswerApi, WireApi, WireProvider } from './contract/index.ts';
 import { gemini, geminiInteractions } from './gemini/index.ts';
-import { openAi, openAiMedia } from './openai/index.ts';
+import { openAi } from './openai/index.ts';
 
 /** Every provider that requests can be sent to, one folder each. */
 export const PROVIDERS: readonly WireProvider[] = [openAi, anthropic, gemini];
@@ -11,7 +11,7 @@ export const PROVIDERS: readonly WireProvider[] = [openAi, anthropic, gemini];
 const APIS: readonly WireApi[] = PROVIDERS.flatMap(({ apis }) => apis);
 
 /** Every API whose answers are read, in the order in which one of an unknown API is recognized. */
-const READ: readonly AnswerApi[] = [...APIS, geminiInteractions, bedrockConverse, bedrockInvoke, openAiMedia];
+const READ: readonly AnswerApi[] = [...APIS, geminiInteractions, bedrockConverse, bedrockInvoke];
 
 /** The API a request went to, by the path of its URL; the query may follow. */
 export function apiOfPath(path: string): WireApi | undefined {

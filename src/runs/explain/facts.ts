@@ -54,7 +54,7 @@ export function toFacts(spans: readonly RunSpan[], approvals: readonly WaitingRo
   const failures = calls.filter(({ status }) => status === 'failed');
   const stopped = [...calls, ...otherStops(spans, calls)];
   const withStatus = (wanted: SpanStatus) => stopped.filter(({ status }) => status === wanted);
-  const modelCalls = spans.filter((span) => span.costSource !== null || span.promptTokens !== null);
+  const modelCalls = spans.filter(({ isModelCall }) => isModelCall);
   const isContradicted = (span: RunSpan) => span.claimMismatch || hasContradiction(span);
   const first = spans.reduce((least, { startMs }) => Math.min(least, startMs), Number.POSITIVE_INFINITY);
   const last = spans.reduce((most, { endMs }) => Math.max(most, endMs), Number.NEGATIVE_INFINITY);

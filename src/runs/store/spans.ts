@@ -1,5 +1,5 @@
 import { ownTurn, semconv } from '../../base/index.ts';
-import { cleanText, type Queryable } from '../../postgres/index.ts';
+import { cleanText, IS_COUNTED_CALL, type Queryable } from '../../postgres/index.ts';
 import { SPAN_STATUS, type SpanStatus } from '../status.ts';
 import { ask, type RunRow } from './run-row.ts';
 
@@ -34,6 +34,8 @@ export interface RunSpan {
   readonly decision: string | null;
   readonly reason: string | null;
   readonly isBlocked: boolean;
+  /** Whether it is a call to a model, counted here. */
+  readonly isModelCall: boolean;
   readonly risk: string | null;
   readonly findings: string | null;
   readonly claimMismatch: boolean;
@@ -107,6 +109,7 @@ const COLUMNS = `right(replace(span_id::text, '-', ''), 16) AS id, right(replace
   completion_tokens AS "completionTokens", cached_prompt_tokens AS "cachedTokens", ${finite('cost_usd')} AS "costUsd",
   cost_source AS "costSource", retries, finish_reason AS "finishReason", policy_decision AS decision,
   policy_reason AS reason, coalesce(gate_blocked, false) AS "isBlocked",
+  ${IS_COUNTED_CALL} AS "isModelCall",
   coalesce(evidence_risk_level, hallucination_risk_level) AS risk, evidence_findings AS findings,
   coalesce(tool_claim_mismatch, false) AS "claimMismatch", tool_args_hash AS "argsHash",
   left(attributes->>'observatory.review_id', 40) AS "reviewId",

@@ -1,5 +1,5 @@
 import { invalidOption } from '../../base/index.ts';
-import type { Queryable } from '../../postgres/index.ts';
+import { IS_COUNTED_CALL, IS_MODEL_OPERATION, type Queryable } from '../../postgres/index.ts';
 import { ask } from './run-row.ts';
 import { matchSpans } from './runs.ts';
 
@@ -37,7 +37,8 @@ const COST_SOURCES: Readonly<
     table: 'mcp_traces_hourly',
     name: 'service',
     calls: 'spans',
-    where: "model <> '' AND tool_name = ''",
+    // An agent may name a model.
+    where: `tool_name = '' AND (model <> '' AND operation !~ '_(agent|workflow)$' OR ${IS_MODEL_OPERATION})`,
   },
 };
 
@@ -76,7 +77,7 @@ function costsOfRuns(name: string, time: string, matching: string): string {
       ${sum('completion_tokens', '1000000000')} AS "completionTokens", ${sum('cost_usd', '1e9')} AS "costUsd",
       (count(*) FILTER (WHERE mcp_traces_is_unpriced(cost_source)))::float8 AS unpriced
     FROM mcp_traces WHERE start_time >= date_trunc('hour', $1::timestamptz) AND start_time < $2::timestamptz
-      AND model IS NOT NULL AND tool_name IS NULL AND counted_on IS NULL AND ${matching}
+      AND ${IS_COUNTED_CALL} AND ${matching}
     GROUP BY 1, 2 ORDER BY 2, 1 LIMIT 5000`;
 }
 

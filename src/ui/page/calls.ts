@@ -5,7 +5,7 @@ export type SpanSort = 'model' | 'tool' | 'agent';
 
 export function findSort(span: RunSpan): SpanSort {
   if (isPartOfCall(span) || isStop(span)) return 'tool';
-  return span.costSource !== null || span.promptTokens !== null ? 'model' : 'agent';
+  return span.isModelCall ? 'model' : 'agent';
 }
 
 /** The spans with what only repeats them left out: the server's side of a call whose client is there. */

@@ -63,7 +63,7 @@ export function Chart({ totals, name }: { totals: readonly Total[]; name: string
                   height={Math.max(0, height - 0.6)}
                   class={`q${Math.min(j, MAX_SERIES)}`}
                 >
-                  <title>{`${series[j]?.name === OTHERS ? 'others' : series[j]?.name}: $${value.toFixed(4)}, ${label(first + i * step)}`}</title>
+                  <title>{`${series[j]?.name === OTHERS ? 'others' : series[j]?.name || 'unknown'}: $${value.toFixed(4)}, ${label(first + i * step)}`}</title>
                 </rect>
               );
             });

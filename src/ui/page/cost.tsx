@@ -16,6 +16,8 @@ const DIMENSIONS = [
 ] as const;
 /** What is no definition of a tool. */
 const REST = 'messages, results and answers';
+/** What stands where there is no name. */
+const nameOfRest = (by: string) => (by === 'tool' ? REST : `unknown ${by}`);
 
 interface StoreFinding {
   readonly name: string;
@@ -223,7 +225,7 @@ function Sentence({ totals, counted, by, route }: SentenceProps) {
       {first !== undefined && sum > 0 && (
         <>
           , of which <Usd of={first.costUsd} /> ({((100 * first.costUsd) / sum).toFixed(1)} %) for{' '}
-          {first.name || (by === 'tool' ? REST : 'no name')}
+          {first.name || nameOfRest(by)}
         </>
       )}
       {unpriced > 0 && (
@@ -256,7 +258,7 @@ function Line({ total, field, route, series, sum }: LineProps) {
       <td>
         <i class={`k q${series}`} />
         {rows === undefined ? (
-          <span class="dim">{field === 'tool' ? REST : 'not known'}</span>
+          <span class="dim">{nameOfRest(field)}</span>
         ) : (
           <a class="mono" href={rows}>
             {name}

@@ -41,6 +41,7 @@ function listSpans({ mcp_cassette: cassette }: Golden): readonly RunSpan[] {
     return withNulls({
       kind: 'client',
       isBlocked: false,
+      isModelCall: false,
       claimMismatch: false,
       id: String(i),
       name: `tools/call ${call.tool}`,

@@ -1,12 +1,12 @@
 import { isObject, type JsonObject, objectAt, readObject, stringAt, toText } from '../../json/index.ts';
-import { readUsageObject, type TokenUsage } from '../../signals/index.ts';
+import { readUsageObject } from '../../signals/index.ts';
 import { type AnswerApi, type AnswerStream, defineApi, StreamRoom, TextBuffer } from '../contract/index.ts';
 import { readAnswerError, readOpenAiError } from './error.ts';
 
 /** Images, transcriptions, translations and speech: what is made is no text, but for a transcript. */
 export const openAiMedia: AnswerApi = defineApi({
   name: 'openai.media',
-  recognizes: isImages,
+  recognizes: () => false,
   readAnswer: (whole) => {
     // A transcript in a format of subtitles is a bare text.
     const value = typeof whole === 'string' ? { text: whole } : readObject(whole);
@@ -14,7 +14,7 @@ export const openAiMedia: AnswerApi = defineApi({
     return {
       provider: 'openai',
       finishReasons: [],
-      usage: isImages(value) ? ofImages(value.usage) : readUsageObject(value.usage),
+      usage: readUsageObject(value.usage),
       error: readAnswerError(value.error),
       toolCallCount: 0,
       choices: () =>
@@ -24,17 +24,6 @@ export const openAiMedia: AnswerApi = defineApi({
   newStream: () => new MediaStream(),
   readError: readOpenAiError,
 });
-
-function isImages({ created, data, object }: JsonObject): boolean {
-  return created !== undefined && object === undefined && Array.isArray(data);
-}
-
-/** What is made is images, of which older models do not tell the tokens apart. */
-function ofImages(told: unknown): TokenUsage | undefined {
-  const usage = readUsageObject(told);
-  if (usage === undefined || objectAt(told, 'output_tokens_details') !== undefined) return usage;
-  return { ...usage, outputImageTokens: usage.outputTokens };
-}
 
 /** The last event of any of them: `image_generation.completed`, `transcript.text.done`, `speech.audio.done`. */
 const IS_LAST = /\.(?:completed|done)$/;
@@ -49,10 +38,7 @@ class MediaStream implements AnswerStream {
     const type = stringAt(event, 'type') ?? '';
     if (type === 'transcript.text.delta') this.#text.push(stringAt(event, 'delta'));
     else if (type === 'error') this.#error = objectAt(event, 'error');
-    else if (IS_LAST.test(type) && isObject(event)) {
-      const images = type.startsWith('image_') ? { created: 0, data: [] } : {};
-      this.#last = { ...images, text: event.text, usage: event.usage };
-    }
+    else if (IS_LAST.test(type) && isObject(event)) this.#last = { text: event.text, usage: event.usage };
   }
 
   get isComplete(): boolean {
@@ -61,6 +47,6 @@ class MediaStream implements AnswerStream {
 
   whole(): JsonObject {
     const text = toText(this.#last?.text) ?? (this.#text.isEmpty ? undefined : this.#text.toString());
-    return { ...this.#last, text, error: this.#error };
+    return { text, usage: this.#last?.usage, error: this.#error };
   }
 }
