@@ -30,11 +30,7 @@ const PROPERTIES: readonly (readonly [schema: string, ...values: unknown[]])[] =
   ],
   ['{"type":"integer","minimum":0,"exclusiveMinimum":true}', 1],
   ['{"type":"number","multipleOf":0.01}', 19.99, 0.07],
-  [
-    '{"type":"array","items":[{"type":"string"},{"type":"number"}],"additionalItems":false}',
-    ['a', 1.5],
-    [],
-  ],
+  ['{"type":"array","items":[{"type":"string"},{"type":"number"}],"additionalItems":false}', ['a', 1.5], []],
   ['{"type":"array"}', [1, null, 'a', [{}]]],
   ['{"anyOf":[{"type":"string"},{"type":"null"}],"default":null}', null, 'a "quoted" ü\u2028'],
   ['{"type":["string","null"],"title":null,"enum":null}', null, ''],
