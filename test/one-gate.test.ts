@@ -280,7 +280,10 @@ test('each run is opened and finished, and its calls carry its id', async () => 
 test('a call that a server refuses has failed, one that it swallows has an unknown outcome, in all three ways', async () => {
   const scene = {
     server: ROGUE,
-    entry: { command: process.execPath, args: [fileURLToPath(new URL('fixtures/rogue-server.js', import.meta.url))] },
+    entry: {
+      command: process.execPath,
+      args: [fileURLToPath(new URL('fixtures/rogue-server.js', import.meta.url))],
+    },
     policy: { [ROGUE]: ['refuse', 'die'] },
     calls: ['refuse', 'die'].map((tool) => ({ tool, args: {} })),
   };

@@ -56,7 +56,7 @@ export function readRpcMessage(value: unknown): JsonRpcMessage | undefined {
     jsonrpc,
     ...(id === undefined ? {} : { id }),
     method,
-    ...(isObject(value.params) ? { params: withMeta(withoutNulls(value.params)) } : {}),
+    ...(isObject(value.params) ? { params: withMeta(withoutNullMembers(value.params)) } : {}),
   };
 }
 
@@ -104,12 +104,12 @@ function readResult(result: JsonObject): JsonObject {
 function withMeta(value: JsonObject): JsonObject {
   if (value._meta === undefined) return value;
   const { _meta: meta, ...rest } = value;
-  return isObject(meta) ? { ...rest, _meta: withoutNulls(meta) } : rest;
+  return isObject(meta) ? { ...rest, _meta: withoutNullMembers(meta) } : rest;
 }
 
 /** What a server says of itself. Nothing of it is worth losing the server. */
 function readHandshake(result: JsonObject): JsonObject {
-  const { instructions, serverInfo, capabilities, ...rest } = withoutNulls(result);
+  const { instructions, serverInfo, capabilities, ...rest } = withoutNullMembers(result);
   return {
     ...rest,
     capabilities: capabilitiesIn(capabilities),
@@ -119,7 +119,7 @@ function readHandshake(result: JsonObject): JsonObject {
 }
 
 function readImplementation(value: unknown): JsonObject {
-  const { name, version, icons, ...rest } = isObject(value) ? withoutNulls(value) : ({} as JsonObject);
+  const { name, version, icons, ...rest } = isObject(value) ? withoutNullMembers(value) : ({} as JsonObject);
   const known = Object.entries(rest).filter(
     ([key, member]) => !IMPLEMENTATION_TEXTS.includes(key) || typeof member === 'string',
   );
@@ -145,7 +145,7 @@ function capabilitiesIn(value: unknown): JsonObject {
 function objectsIn(value: JsonObject): Record<string, unknown> {
   const members = Object.entries(value).flatMap(([name, member]): [string, unknown][] => {
     if (member === true || isEmptyList(member)) return [[name, {}]];
-    return isObject(member) ? [[name, withoutNulls(member, MAX_DEPTH)]] : [];
+    return isObject(member) ? [[name, withoutNullMembers(member, MAX_DEPTH)]] : [];
   });
   return Object.fromEntries(members);
 }
@@ -156,12 +156,12 @@ export function isEmptyList(value: unknown): boolean {
 }
 
 /** An object without members that are null; the same object where there are none. */
-export function withoutNulls(value: JsonObject, depth = 1): JsonObject {
+export function withoutNullMembers(value: JsonObject, depth = 1): JsonObject {
   const members = Object.entries(value);
   if (depth === 1 && !members.some(([, member]) => member === null)) return value;
   const kept = members.flatMap(([name, member]): [string, unknown][] => {
     if (member === null) return [];
-    return [[name, depth > 1 && isObject(member) ? withoutNulls(member, depth - 1) : member]];
+    return [[name, depth > 1 && isObject(member) ? withoutNullMembers(member, depth - 1) : member]];
   });
   return Object.fromEntries(kept);
 }

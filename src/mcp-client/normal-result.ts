@@ -4,7 +4,7 @@
  * well-formed. Nothing else is changed, and a result in that form is the same object.
  */
 import { isObject, type JsonObject, toJsonText, toWellFormed, toWellFormedValue } from '../json/index.ts';
-import { withoutNulls } from './envelope.ts';
+import { withoutNullMembers } from './envelope.ts';
 
 /** A `CallToolResult` in one form, of anything a server sent as one. */
 export function normalResult(raw: unknown): JsonObject {
@@ -67,7 +67,9 @@ const RESULT_MEMBERS = ['content', 'structuredContent', 'isError', 'toolResult',
 
 /** What a server returned in place of content. What has a type of its own is no result of a tool. */
 function ownMembers(raw: JsonObject): JsonObject | undefined {
-  const own = Object.entries(raw).filter(([key, value]) => !RESULT_MEMBERS.includes(key) && !isMissing(value));
+  const own = Object.entries(raw).filter(
+    ([key, value]) => !RESULT_MEMBERS.includes(key) && !isMissing(value),
+  );
   return own.length === 0 || raw.resultType !== undefined ? undefined : Object.fromEntries(own);
 }
 
@@ -87,7 +89,7 @@ function readBlock(given: unknown): unknown {
   if (typeof given === 'string') return textBlock(given);
   if (!isObject(given)) return given;
   if (isMissing(given.type) && typeof given.text === 'string') return readBlock({ ...given, type: 'text' });
-  const block = BLOCK_TYPES.has(given.type) ? withoutNulls(given) : given;
+  const block = BLOCK_TYPES.has(given.type) ? withoutNullMembers(given) : given;
   switch (block.type) {
     case 'text':
       return typeof block.text === 'string'
@@ -99,7 +101,7 @@ function readBlock(given: unknown): unknown {
       return toWellFormedValue(readAudio(block));
     case 'resource':
       return toWellFormedValue(
-        isObject(block.resource) ? replaced(block, 'resource', withoutNulls(block.resource)) : block,
+        isObject(block.resource) ? replaced(block, 'resource', withoutNullMembers(block.resource)) : block,
       );
     default:
       return toWellFormedValue(block);

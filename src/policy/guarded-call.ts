@@ -35,7 +35,7 @@ import { type JudgedOutput, judgeAnswer, judgeOutput, type OutputVerdict, output
 import type { OutputContract } from './output-contract.ts';
 import type { Redact } from './policy-file.ts';
 import type { Gate, ReasonCode } from './reasons/index.ts';
-import type { ReadTool, Reservation } from './reservations.ts';
+import { isUnanswered, type ReadTool, type Reservation } from './reservations.ts';
 import { addGateEvent, inGateSpan, setDecision, setFallback } from './telemetry.ts';
 
 export interface GuardedCallOptions {
@@ -326,21 +326,6 @@ function setFailed(span: Span, reason: ReasonCode): void {
     [toAttribute('fallback_reason')]: 'tool_error',
     [toAttribute('gate_blocked')]: false,
   });
-}
-
-/** Ends of a call without an answer: kinds of our own outcomes, names of errors, codes of the SDK v2. */
-const UNANSWERED: ReadonlySet<unknown> = new Set(
-  'transport_error timeout cancelled AbortError TimeoutError CONNECTION_CLOSED REQUEST_TIMEOUT'.split(' '),
-);
-/** The errors of the SDK v1 have codes that servers have too. */
-const UNANSWERED_V1 =
-  /^MCP error -3200[01]: (?:Connection closed|Request timed out|Maximum total timeout exceeded)$/;
-
-/** Whether nobody knows if a call took effect: the server went away, or did not answer. */
-function isUnanswered(cause: unknown): boolean {
-  if (!(cause instanceof Error)) return false;
-  const { name, message, code } = cause as Error & { code?: unknown };
-  return UNANSWERED.has(name) || UNANSWERED.has(code) || UNANSWERED_V1.test(message);
 }
 
 function readName(error: unknown): string {

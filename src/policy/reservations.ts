@@ -314,3 +314,18 @@ function unavailable(decision: Decision, error: unknown): Decision {
   const message = 'What was called before cannot be looked up now';
   return revise(decision, 'deny', 'ledger_unavailable', message);
 }
+
+/** Ends of a call without an answer: kinds of our own outcomes, names of errors, codes of the SDK v2. */
+const UNANSWERED: ReadonlySet<unknown> = new Set(
+  'transport_error timeout cancelled AbortError TimeoutError CONNECTION_CLOSED REQUEST_TIMEOUT'.split(' '),
+);
+/** The errors of the SDK v1 have codes that servers have too. */
+const UNANSWERED_V1 =
+  /^MCP error -3200[01]: (?:Connection closed|Request timed out|Maximum total timeout exceeded)$/;
+
+/** Whether nobody knows if a call took effect: the server went away, or did not answer. */
+export function isUnanswered(cause: unknown): boolean {
+  if (!(cause instanceof Error)) return false;
+  const { name, message, code } = cause as Error & { code?: unknown };
+  return UNANSWERED.has(name) || UNANSWERED.has(code) || UNANSWERED_V1.test(message);
+}

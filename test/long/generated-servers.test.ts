@@ -16,34 +16,42 @@ const TOOLS = 5;
 
 type Pick = <T>(from: readonly T[]) => T;
 
-/** JSON texts, because no JavaScript value holds their numbers. */
-const PROPERTIES = [
-  '{"type":"string","format":"date-time"}',
-  '{"type":"string","format":"email","pattern":"^(?!\\\\.)[a-z.@]+$"}',
-  '{"type":"string","pattern":"(?<!x)y"}',
-  '{"type":"string","pattern":"^(a)\\\\1$"}',
-  '{"type":"string","pattern":"(?i)^abc$"}',
-  '{"type":"integer","format":"int64","minimum":-9223372036854775808,"maximum":9223372036854775807}',
-  '{"type":"integer","minimum":0,"exclusiveMinimum":true}',
-  '{"type":"number","multipleOf":0.01}',
-  '{"type":"array","items":[{"type":"string"},{"type":"number"}],"additionalItems":false}',
-  '{"type":"array"}',
-  '{"anyOf":[{"type":"string"},{"type":"null"}],"default":null}',
-  '{"type":["string","null"],"title":null,"enum":null}',
-  '{"type":"string","nullable":true,"enum":["a",null]}',
-  '{"$ref":"#/definitions/D"}',
-  '{"type":"object","properties":null,"required":null}',
-  '{"type":"object","additionalProperties":{"anyOf":[{"type":"string"},{"properties":{"$meta":{"type":"integer"}}}]}}',
-  '{"type":"object","patternProperties":{"^(?=x)":{"type":"string"}}}',
-  '{}',
+/** Schemas as JSON texts, because no JavaScript value holds their numbers, each with arguments that fit it. */
+const PROPERTIES: readonly (readonly [schema: string, ...values: unknown[]])[] = [
+  ['{"type":"string","format":"date-time"}', '2026-01-02T03:04:05', '2026-01-02T03:04:05Z'],
+  ['{"type":"string","format":"email","pattern":"^(?!\\\\.)[a-z.@]+$"}', 'ann@example.com'],
+  ['{"type":"string","pattern":"(?<!x)y"}', 'zy'],
+  ['{"type":"string","pattern":"^(a)\\\\1$"}', 'aa'],
+  ['{"type":"string","pattern":"(?i)^abc$"}', 'ABC'],
+  [
+    '{"type":"integer","format":"int64","minimum":-9223372036854775808,"maximum":9223372036854775807}',
+    -5,
+    Number.MAX_SAFE_INTEGER,
+  ],
+  ['{"type":"integer","minimum":0,"exclusiveMinimum":true}', 1],
+  ['{"type":"number","multipleOf":0.01}', 19.99, 0.07],
+  ['{"type":"array","items":[{"type":"string"},{"type":"number"}],"additionalItems":false}', ['a', 1.5], []],
+  ['{"type":"array"}', [1, null, 'a', [{}]]],
+  ['{"anyOf":[{"type":"string"},{"type":"null"}],"default":null}', null, 'a "quoted" ü\u2028'],
+  ['{"type":["string","null"],"title":null,"enum":null}', null, ''],
+  ['{"type":"string","nullable":true,"enum":["a",null]}', 'a', null],
+  ['{"$ref":"#/definitions/D"}', 'text of D', '{"a":1}'],
+  ['{"$ref":"#/$defs/nowhere"}', 'a', { a: [1] }],
+  ['{"type":"object","properties":null,"required":null}', { free: { deep: [1] } }],
+  [
+    '{"type":"object","additionalProperties":{"anyOf":[{"type":"string"},{"properties":{"$meta":{"type":"integer"}}}]}}',
+    { a: 'b', 'c d': { $meta: 1 } },
+  ],
+  ['{"type":"object","patternProperties":{"^(?=x)":{"type":"string"}}}', { x1: 'a' }],
+  ['{}', 'a', 1, { a: null }],
   // What servers write wrong.
-  '{"type":"System.String"}',
-  '{"allOf":{"type":"string"},"enum":"a"}',
-  '{"type":"string","required":true}',
-  '{"type":"number","multipleOf":0}',
-  '{"type":"object","properties":[]}',
-  '["a"]',
-  '"string"',
+  ['{"type":"System.String"}', 'a'],
+  ['{"allOf":{"type":"string"},"enum":"a"}', 'a'],
+  ['{"type":"string","required":true}', 'a'],
+  ['{"type":"number","multipleOf":0}', 0.1],
+  ['{"type":"object","properties":[]}', { a: 1 }],
+  ['["a"]', 'a'],
+  ['"string"', 'a'],
 ];
 
 const DIALECTS = [
@@ -90,7 +98,9 @@ const RESULTS = [
 interface MadeServer {
   readonly tools: string;
   readonly results: readonly string[];
-  readonly calls: number[];
+  /** By tool the arguments that fit it, and those of the calls that came. */
+  readonly arguments: readonly Readonly<Record<string, unknown>>[];
+  readonly calls: readonly unknown[][];
 }
 
 function makeServer(seed: number): MadeServer {
@@ -98,15 +108,20 @@ function makeServer(seed: number): MadeServer {
   const pick: Pick = (from) => from[below(from.length)] as (typeof from)[number];
   const schema = (properties: string) =>
     `{${pick(DIALECTS)}"type":"object","definitions":{"D":{"type":"string"}},"properties":{${properties}}}`;
+  const fitting: Record<string, unknown>[] = [];
   const tools = Array.from({ length: TOOLS }, (_, tool) => {
-    const properties = Array.from({ length: 1 + below(3) }, (_, at) => `"p${at}":${pick(PROPERTIES)}`).join();
-    const output = below(2) === 0 ? `,"outputSchema":${schema(`"v":${pick(PROPERTIES)}`)}` : '';
+    const picked = Array.from({ length: 1 + below(3) }, () => pick(PROPERTIES));
+    const properties = picked.map(([text], at) => `"p${at}":${text}`).join();
+    const given = picked.map(([, ...values], at) => [`p${at}`, pick(values)]);
+    fitting.push(Object.fromEntries(given.filter(() => below(4) > 0)));
+    const output = below(2) === 0 ? `,"outputSchema":${schema(`"v":${pick(PROPERTIES)[0]}`)}` : '';
     return `{"name":"t${tool}","inputSchema":${schema(properties)}${output}}`;
   });
   return {
     tools: `{"tools":[${tools.join()}],"nextCursor":${pick(['null', '""', '"8"'])}}`,
     results: tools.map(() => pick(RESULTS)),
-    calls: tools.map(() => 0),
+    arguments: fitting,
+    calls: tools.map(() => []),
   };
 }
 
@@ -139,7 +154,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   if (method === 'tools/list') result = server.tools;
   if (method === 'tools/call') {
     const at = Number(params.name.slice(1));
-    server.calls[at] = (server.calls[at] ?? 0) + 1;
+    server.calls[at]?.push(params.arguments);
     result = server.results[at] ?? '{}';
   }
   response.writeHead(200, { 'content-type': 'application/json' });
@@ -159,7 +174,7 @@ test(`${SERVERS} servers made by chance: each call ends with its result, once, a
     const server = makeServer(seed);
     made.set(`/${seed}`, server);
     using gate = seed % 2 === 0 ? new PolicyGate({ policy }) : undefined;
-    const calls = server.results.map((_, at) => ({ name: `made__t${at}`, arguments: {} }));
+    const calls = server.arguments.map((fitting, at) => ({ name: `made__t${at}`, arguments: fitting }));
     const { result, model } = await tryGhost(provider, [{ calls }, { text: 'done' }], {
       serverConfig: { mcpServers: { made: { url: `${address}/${seed}` } } },
       timeout: 20,
@@ -168,7 +183,8 @@ test(`${SERVERS} servers made by chance: each call ends with its result, once, a
     const where = `seed ${seed}, ${provider}`;
     assert.equal(result.executionMetadata.stopReason, 'completed', where);
     assert.deepEqual(result.executionMetadata.quarantinedTools, [], where);
-    assert.deepEqual(server.calls, Array(TOOLS).fill(1), `${where}: each tool is called once`);
+    const came = server.arguments.map((fitting) => [fitting]);
+    assert.deepEqual(server.calls, came, `${where}: each tool is called once, with its arguments`);
     for (const { error } of result.toolChain)
       assert.doesNotMatch(error ?? '', /withheld|Not allowed|No answer/, where);
     assert.doesNotMatch(JSON.stringify(model.requests), /\\\\*ud[89a-f][0-9a-f]{2}/, `${where}: well-formed`);

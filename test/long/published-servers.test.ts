@@ -1,5 +1,5 @@
 /**
- * Servers that others have published, on npm and PyPI: all that is done with a server, by one script. Every second one;
+ * Servers that others have published, on npm and PyPI: all that is done with a server, by one script. Twenty of them;
  * `OBSERVATORY_TEST_SIZE=million` drives all.
  */
 import assert from 'node:assert/strict';
@@ -8,29 +8,30 @@ import { before, describe, test } from 'node:test';
 import { driveServer, installPublished } from '../support/drive-server.ts';
 import { PUBLISHED } from '../support/published-servers.ts';
 import { noPython } from '../support/python.ts';
-import { everyOther } from '../support/size.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /** Parts of their names, for some of them. */
-/** One with an environment of its own is driven with all only. */
-const isUsual = ({ packages }: (typeof PUBLISHED)[number]) =>
-  packages === undefined || process.env.OBSERVATORY_TEST_SIZE === 'million';
 const asked = process.env.PUBLISHED_SERVERS?.split(',') ?? [''];
-const servers = (asked[0] === '' ? everyOther(PUBLISHED, 1).filter(isUsual) : PUBLISHED).filter(({ spec }) =>
-  asked.some((part) => spec.includes(part)),
+const isAll = asked[0] !== '' || process.env.OBSERVATORY_TEST_SIZE === 'million';
+const servers = PUBLISHED.filter(
+  ({ spec, isCostly }) => (isAll || isCostly !== true) && asked.some((part) => spec.includes(part)),
 );
 
 // A drive waits for its server to start and to end most of the time.
 describe('published servers', { concurrency: 4 }, () => {
   const runs = tempDir();
   const packages = process.env.PUBLISHED_FOLDER ?? runs;
-  before(() => installPublished(servers, packages));
+  let unreached: string | undefined;
+  before(async () => {
+    unreached = await installPublished(servers, packages);
+  });
 
   for (const [index, server] of servers.entries()) {
     const skip = server.from === 'pypi' && noPython();
     test(`${server.spec}: listed, pinned, linted, called, recorded, replayed, run again live, seen`, {
       skip,
     }, async (t) => {
+      if (server.from === 'npm' && unreached !== undefined) return t.skip(unreached);
       const drive = await driveServer(server, packages, join(runs, `run-${index}`));
       t.diagnostic(JSON.stringify({ spec: server.spec, ...drive }));
       assert.ok(drive.tools > 0);

@@ -13,6 +13,8 @@ export interface PublishedServer {
   /** Files that it wants to find in its folder. */
   readonly files?: Readonly<Record<string, string>>;
   readonly call: { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> };
+  /** Driven only with all of them: it is another server of the same project, or needs an environment of its own. */
+  readonly isCostly?: true;
   /** Why there are no spans of it at the collector. */
   readonly unseen?: string;
 }
@@ -69,17 +71,20 @@ export const PUBLISHED: readonly PublishedServer[] = [
   {
     spec: '@modelcontextprotocol/server-everything@2026.8.31',
     from: 'npm',
+    isCostly: true,
     call: { name: 'echo', arguments: { message: 'hi' } },
   },
   {
     spec: '@modelcontextprotocol/server-memory@2026.8.31',
     from: 'npm',
+    isCostly: true,
     env: { MEMORY_FILE_PATH: 'FOLDER/memory.jsonl' },
     call: { name: 'read_graph', arguments: {} },
   },
   {
     spec: '@modelcontextprotocol/server-sequential-thinking@2026.8.31',
     from: 'npm',
+    isCostly: true,
     call: {
       name: 'sequentialthinking',
       arguments: { thought: 'one', nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1 },
@@ -171,6 +176,7 @@ export const PUBLISHED: readonly PublishedServer[] = [
     spec: 'mcp-server-sqlite==2025.4.25',
     from: 'pypi',
     packages: 'sqlite',
+    isCostly: true,
     args: ['--db-path', 'FOLDER/it.db'],
     call: { name: 'read_query', arguments: { query: 'SELECT 1 AS one' } },
   },
@@ -178,6 +184,7 @@ export const PUBLISHED: readonly PublishedServer[] = [
     // Not made with an SDK of the protocol's own project.
     spec: '@sylphx/pdf-reader-mcp@2.4.0',
     from: 'npm',
+    isCostly: true,
     call: { name: 'read_pdf', arguments: { sources: [{ path: 'none.pdf' }] } },
   },
 ];
