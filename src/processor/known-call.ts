@@ -276,7 +276,7 @@ const REQUEST = [semconv.ATTR_MCP_METHOD_NAME, semconv.ATTR_JSONRPC_REQUEST_ID] 
  * A server library may write its span of a request while it is answered, into another trace than ours.
  * @returns the id of our span of that request, if it is the active one.
  */
-export function findRecord(span: Span & Partial<ReadableSpan>, active: Context): string | undefined {
+export function findServedRequest(span: Span & Partial<ReadableSpan>, active: Context): string | undefined {
   const ours = trace.getSpan(active) as (Span & Partial<ReadableSpan>) | undefined;
   if (span.kind !== SpanKind.SERVER || ours?.kind !== SpanKind.SERVER) return undefined;
   const { traceId, spanId } = ours.spanContext();
