@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { parse } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { answer } from './support/model-answers.ts';
@@ -42,16 +43,17 @@ test('a static import of the default export is traced too', async () => {
   await collector.until((spans) => spans.length === 1);
 });
 
-for (const entry of ['openai/client', '@anthropic-ai/sdk/client']) {
-  for (const app of ['app.mjs', 'app.cjs']) {
-    test(`${entry} alone, without the main module, is traced: ${app}`, async () => {
-      const { stdout, stderr, code } = await run(app, [entry, 'stream']);
-      assert.deepEqual([code, stdout], [0, ''], stderr);
-      await collector.until((spans) => spans.length > 0);
-      assert.equal(collector.spans.length, 1);
-      assert.equal(collector.spans[0]?.attributes['gen_ai.usage.output_tokens'], 5);
-    });
-  }
+for (const [entry, app] of [
+  ['openai/client', 'app.mjs'],
+  ['@anthropic-ai/sdk/client', 'app.cjs'],
+] as const) {
+  test(`${entry} alone, without the main module, is traced: ${app}`, async () => {
+    const { stdout, stderr, code } = await run(app, [entry, 'stream']);
+    assert.deepEqual([code, stdout], [0, ''], stderr);
+    await collector.until((spans) => spans.length > 0);
+    assert.equal(collector.spans.length, 1);
+    assert.equal(collector.spans[0]?.attributes['gen_ai.usage.output_tokens'], 5);
+  });
 }
 
 test('content, keys and errors stay in the process with content capture off', async () => {
@@ -136,6 +138,20 @@ for (const [what, app, args, attribute, value] of [
     assert.equal((await ended).signal, 'SIGTERM');
     const open = collector.spans.filter((span) => span.attributes[attribute] === value);
     assert.equal(open.length, app === 'open-stream.mjs' ? 1 : 2);
+  });
+}
+
+for (const handler of ['lambda-promise.mjs', 'lambda-callback.cjs']) {
+  test(`the spans of an AWS Lambda function are sent before it answers, and is frozen: ${handler}`, async () => {
+    const outcome = await outcomeOf(
+      start('lambda.mjs', [handler], {
+        AWS_LAMBDA_RUNTIME_API: '127.0.0.1:1',
+        LAMBDA_TASK_ROOT: HOST.programs,
+        _HANDLER: `${parse(handler).name}.handler`,
+      }),
+    );
+    assert.deepEqual([outcome.stdout, outcome.stderr, outcome.signal], ['done', '', 'SIGKILL']);
+    assert.equal(collector.spans.length, 1);
   });
 }
 

@@ -21,7 +21,7 @@ import { CallFields, type Way } from './call-fields.ts';
 import { captureInteraction } from './capture-interaction.ts';
 import { ContextTax } from './context-tax.ts';
 import { type GovernanceFields, getGovernance, namesTemplate, UsersAround } from './governance.ts';
-import { findOwnSpan } from './known-call.ts';
+import { findServedRequest } from './known-call.ts';
 import { SpendMetrics } from './metrics.ts';
 import {
   type ObservatorySpanProcessorOptions,
@@ -79,7 +79,7 @@ export class Enricher {
       const kind = interactionKind(span);
       raiseAttributeLimit(span, kind !== undefined);
       this.#ledger.open(span, kind);
-      const recorded = findOwnSpan(span, contextApi.active());
+      const recorded = findServedRequest(span, contextApi.active());
       if (recorded !== undefined) span.setAttribute(COUNTED_ON, recorded);
       this.#fields.expectAnswer(kind);
       this.#users.begin(span, parentContext);

@@ -276,15 +276,18 @@ const REQUEST = [semconv.ATTR_MCP_METHOD_NAME, semconv.ATTR_JSONRPC_REQUEST_ID] 
  * A server library may write its span of a request while it is answered, into another trace than ours.
  * @returns the id of our span of that request, if it is the active one.
  */
-export function findOwnSpan(span: Partial<ReadableSpan>, active: Context): string | undefined {
+export function findServedRequest(span: Span & Partial<ReadableSpan>, active: Context): string | undefined {
   const ours = trace.getSpan(active) as (Span & Partial<ReadableSpan>) | undefined;
   if (span.kind !== SpanKind.SERVER || ours?.kind !== SpanKind.SERVER) return undefined;
+  const { traceId, spanId } = ours.spanContext();
+  // What is in one trace is seen together later.
+  if (span.spanContext().traceId === traceId || ours.instrumentationScope?.name !== MCP_SCOPE)
+    return undefined;
   const isOne = REQUEST.every((name) => {
     const value = span.attributes?.[name];
     return value !== undefined && value === ours.attributes?.[name];
   });
-  const isTwin = isOne && ours.instrumentationScope?.name === MCP_SCOPE;
-  return isTwin && span.instrumentationScope?.name !== MCP_SCOPE ? ours.spanContext().spanId : undefined;
+  return isOne ? spanId : undefined;
 }
 
 /** Adds a call to a list of at most `limit`, the oldest forgotten first. */

@@ -11,6 +11,19 @@ export function findExitDeadline(configuredMs: number | undefined, isMigrating: 
   return configuredMs ?? (isMigrating === true ? EXIT_WHILE_MIGRATING_MS : EXIT_MS);
 }
 
+/** What is flushed at the end, while it is. */
+const open = new Map<Flushable, () => number>();
+
+/** Sends what is queued, in the time of an exit at most, and in `limitMs`. Never rejects. */
+export async function flushNow(limitMs: number): Promise<void> {
+  await Promise.all(
+    [...open].map(([target, deadline]) => {
+      const deadlineMs = Math.min(deadline(), limitMs);
+      return within(deadlineMs, target.forceFlush(deadlineMs));
+    }),
+  );
+}
+
 /** The parts of the SDK needed at exit. */
 export interface Flushable {
   /** Sends the queue within `limitMs`; the rest stays queued. */
@@ -43,7 +56,11 @@ export function flushOnExit(target: Flushable, deadline: () => number): ExitHand
   let isTimeUsed = false;
   // Spans whose time is used up may still be written to disk, but are not sent again.
   const onExit = () => target.exportNow(isTimeUsed ? 0 : deadline());
-  const removeLast = () => void process.removeListener('exit', onExit);
+  open.set(target, deadline);
+  const removeLast = () => {
+    open.delete(target);
+    process.removeListener('exit', onExit);
+  };
   const shutdown = async () => {
     const deadlineMs = deadline();
     await within(deadlineMs, target.shutdown(deadlineMs));

@@ -3,6 +3,7 @@ import { diag, type MeterProvider, type TracerProvider } from '@opentelemetry/ap
 import type { Instrumentation } from '@opentelemetry/instrumentation';
 import { ObservatoryError, runningProvider, useStderrDiag } from '../base/index.ts';
 import { getObservatoryInstrumentations, McpInstrumentation, openCalls } from '../instrumentation/index.ts';
+import { flushAfterHandler } from './after-response.ts';
 import {
   giveWay,
   installModuleHooks,
@@ -44,6 +45,7 @@ async function hookAndStart(isFirst: boolean): Promise<void> {
     // Before the hooks: loading through them is several times slower.
     const sdks = running === undefined ? await startAndGiveWay() : await joinRunning(running);
     if (!isBun) await installModuleHooks();
+    if (!isBun) flushAfterHandler(process.env);
     const instrumentations = getObservatoryInstrumentations();
     keepRequireHook(instrumentations);
     if (isBun) await patchInstalled(instrumentations, process.cwd());

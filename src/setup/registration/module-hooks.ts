@@ -16,7 +16,15 @@ const EXCLUDED = [/\/openai\/_shims\//, /^openai\/_shims\//];
 const PROBE = new URL('./hook-probe.js', import.meta.url);
 
 interface ImportInTheMiddle {
-  readonly Hook: new (files: readonly string[], onLoad: () => void) => { unhook(): void };
+  readonly Hook: new (files: readonly string[], onLoad: (exports: object) => void) => { unhook(): void };
+}
+
+/** Calls `onLoad` with the exports of these files, which it may set, when one is imported. */
+export function onImport(files: readonly string[], onLoad: (exports: object) => void): void {
+  const require = createRequire(import.meta.url);
+  const ours = createRequire(require.resolve('@opentelemetry/instrumentation'));
+  const { Hook } = ours('import-in-the-middle') as ImportInTheMiddle;
+  new Hook(files, onLoad);
 }
 
 /**
