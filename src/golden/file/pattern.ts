@@ -165,7 +165,7 @@ function listRuns(text: string, pattern: RegExp): { readonly run: string; readon
 
 /** A number with its sign, groups, decimals, exponent and unit; an address or version of numbers. */
 const FIGURE =
-  /(?<![\p{L}\p{N}])[-+]?\d+(?:,\d{3}(?!\d))*(?:[.:]\d+)*(?:e[-+]?\d+)?(?: ?(?:[nuµm]?s|secs?|mins?|[hd]|[kKMGT]?i?B|bytes)\b)?/gu;
+  /(?<![\p{L}\p{N}])[-+]?\d+(?:,\d{3}(?!\d))*(?:(?:\.\d+)+|(?::\d+)+)?(?:e[-+]?\d+)?(?: ?(?:[nuµm]?s|secs?|mins?|[hd]|[kKMGT]?i?B|bytes)\b)?/gu;
 /** An address of hexadecimal groups, or a date. */
 const GROUPS = /\b[\da-f]{1,4}([:-])[\da-f]{1,4}(?:\1[\da-f]{1,4})+\b/gi;
 /** A shorter part is taken for no id of random characters. */

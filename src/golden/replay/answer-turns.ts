@@ -74,11 +74,14 @@ export class AnswerTurns {
 
   /** When an entry's answer is given, and the pieces of a stream. */
   paceOf({ order, arrived, duration_ms: duration }: Placed): Pace {
+    const end = order?.[1];
+    // What came while nothing else happened is given together, in the turn of its end.
+    const whole = end === undefined ? undefined : [[Number.POSITIVE_INFINITY, end] as const];
     return {
-      arrived,
+      arrived: arrived ?? whole,
       arrival: (at, after) => this.at(at, duration ?? 0, after),
       end: async () => {
-        if (order !== undefined) await this.at(order[1], duration ?? 0, arrived?.at(-1)?.[1]);
+        if (end !== undefined) await this.at(end, duration ?? 0, arrived?.at(-1)?.[1] ?? end);
       },
     };
   }
