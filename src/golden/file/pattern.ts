@@ -4,7 +4,7 @@
 type Span = readonly [from: number, to: number];
 
 /** Signs within ids, numbers, times and addresses; a part may hold any other only if the recorded one does. */
-const JOINTS = '-+/=.:_';
+const JOINTS = '-+/=.:_,';
 /** How much longer than the recorded one a part may be. */
 const SPARE_LENGTH = 16;
 
@@ -110,7 +110,7 @@ export function learnPattern(recorded: string, other: string, known?: string): s
   const parts = findParts(recorded, other);
   if (parts === undefined) return undefined;
   const before = known === undefined ? [] : (matchPattern(known, recorded) ?? []);
-  const pattern = toPattern(recorded, joined(recorded, [...before, ...parts]));
+  const pattern = toPattern(recorded, joined(recorded, [...before, ...widened(recorded, parts)]));
   return isSameButFor(pattern, recorded, other) ? pattern : undefined;
 }
 
@@ -123,13 +123,26 @@ function findParts(recorded: string, other: string): Span[] | undefined {
   );
 }
 
-/** Words that differ, if what is between them does not; else what is left between the same words at both ends. */
+/** Words that differ, if what is between them does not; else ids, paths and the like; else all between two ends. */
 function findInner(recorded: string, other: string): Span[] {
-  const [left, right] = [listRuns(recorded, WORDS), listRuns(other, WORDS)];
-  if (recorded.replace(WORDS, 'a') === other.replace(WORDS, 'a'))
-    return left
-      .filter(({ run }, index) => run !== right[index]?.run)
-      .map(({ run, at }) => [at, at + run.length]);
+  for (const [pattern, find] of [
+    [WORDS, (run: string): Span => [0, run.length]],
+    [JOINED, findMiddle],
+  ] as const) {
+    if (recorded.replace(pattern, 'a') !== other.replace(pattern, 'a')) continue;
+    const right = listRuns(other, pattern);
+    return listRuns(recorded, pattern).flatMap(({ run, at }, index) => {
+      const now = right[index]?.run ?? '';
+      if (run === now) return [];
+      const [from, to] = find(run, now);
+      return [[at + from, at + to] as const];
+    });
+  }
+  return [findMiddle(recorded, other)];
+}
+
+/** What is left between the same words at both ends. */
+function findMiddle(recorded: string, other: string): Span {
   const most = Math.min(recorded.length, other.length);
   let start = 0;
   while (start < most && recorded[start] === other[start]) start += 1;
@@ -138,13 +151,42 @@ function findInner(recorded: string, other: string): Span[] {
   const isInWord = (at: number): boolean => /[\p{L}\p{N}_-]/u.test(recorded[at] ?? '');
   while (start > 0 && isInWord(start - 1)) start -= 1;
   while (end > 0 && isInWord(recorded.length - end)) end -= 1;
-  return [[start, recorded.length - end]];
+  return [start, recorded.length - end];
 }
 
 const WORDS = /[\p{L}\p{N}]+/gu;
+/** Words with what may join them in an id, a path or a number. */
+const JOINED = /[^\s"'`{}[\]()<>,;&?#|\\]+/g;
 
 function listRuns(text: string, pattern: RegExp): { readonly run: string; readonly at: number }[] {
   return [...text.matchAll(pattern)].map(({ 0: run, index: at }) => ({ run, at }));
+}
+
+/** A number with its sign, groups, decimals, exponent and unit; an address or version of numbers. */
+const FIGURE =
+  /(?<![\p{L}\p{N}])[-+]?\d+(?:,\d{3}(?!\d))*(?:(?:\.\d+)+|(?::\d+)+)?(?:e[-+]?\d+)?(?: ?(?:[nuµm]?s|secs?|mins?|[hd]|[kKMGT]?i?B|bytes)\b)?/gu;
+/** An address of hexadecimal groups, or a date. */
+const GROUPS = /\b[\da-f]{1,4}([:-])[\da-f]{1,4}(?:\1[\da-f]{1,4})+\b/gi;
+/** A shorter part is taken for no id of random characters. */
+const MIN_ID = 8;
+
+/** What belongs to a part that differs: the rest of a number, of an address, the signs at the ends of an id. */
+function widened(text: string, parts: readonly Span[]): Span[] {
+  const holders = [FIGURE, GROUPS].flatMap((pattern) => {
+    let next = 0;
+    return listRuns(text, pattern)
+      .map(({ run, at }): Span => [at, at + run.length])
+      .filter(([from, to]) => {
+        while ((parts[next]?.[1] ?? to) <= from) next += 1;
+        return (parts[next]?.[0] ?? to) < to;
+      });
+  });
+  const ids = parts.filter(([from, to]) => to - from >= MIN_ID);
+  const ends = ids.flatMap(([from, to]): Span[] => [
+    [from - (/[-_+]+$/.exec(text.slice(Math.max(0, from - MIN_ID), from))?.[0].length ?? 0), to],
+    [from, to + (/^[-_+]+/.exec(text.slice(to, to + MIN_ID))?.[0].length ?? 0)],
+  ]);
+  return [...parts, ...holders, ...ends];
 }
 
 /**

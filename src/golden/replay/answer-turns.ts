@@ -5,6 +5,9 @@ const GAP_TURNS = 12;
 /** How much longer than in the recording an answer waits for those before it, which a changed program may not ask for. */
 const PATIENCE_MS = 1_000;
 
+/** How often it is seen whether the process is idle. */
+const TICK_MS = 50;
+
 /** Something with a place in the sequence of requests and answers. */
 export interface Placed {
   readonly order?: readonly [asked: number, answered: number];
@@ -70,11 +73,14 @@ export class AnswerTurns {
 
   /** When an entry's answer is given, and the pieces of a stream. */
   paceOf({ order, arrived, duration_ms: duration }: Placed): Pace {
+    const end = order?.[1];
+    // What came while nothing else happened is given together, in the turn of its end.
+    const whole = end === undefined ? undefined : [[Number.POSITIVE_INFINITY, end] as const];
     return {
-      arrived,
+      arrived: arrived ?? whole,
       arrival: (at, after) => this.at(at, duration ?? 0, after),
       end: async () => {
-        if (order !== undefined) await this.at(order[1], duration ?? 0, arrived?.at(-1)?.[1]);
+        if (end !== undefined) await this.at(end, duration ?? 0, arrived?.at(-1)?.[1] ?? end);
       },
     };
   }
@@ -91,7 +97,7 @@ export class AnswerTurns {
       return Promise.resolve();
     }
     return new Promise((release) => {
-      const patience = setTimeout(() => this.#giveUpBefore(position), durationMs + PATIENCE_MS);
+      const patience = afterQuiet(durationMs + PATIENCE_MS, () => this.#giveUpBefore(position));
       this.#waiting.push({ position, patience, release });
       this.#settle();
     });
@@ -111,7 +117,7 @@ export class AnswerTurns {
     this.#waiting = this.#waiting.slice(together.length);
     for (const { position, patience, release } of together) {
       this.#left.delete(position);
-      clearTimeout(patience);
+      clearInterval(patience);
       release();
     }
     this.#pause(batch);
@@ -142,6 +148,20 @@ export class AnswerTurns {
       if (Math.floor(left) <= position && !waiting.has(left)) this.#left.delete(left);
     this.#settle();
   }
+}
+
+/** Calls back once the process was idle for so long. While it is busy, or not given the processor, it may still ask. */
+function afterQuiet(ms: number, done: () => void): NodeJS.Timeout {
+  let [quiet, at, loop] = [0, performance.now(), performance.eventLoopUtilization()];
+  const timer = setInterval(() => {
+    const isLate = performance.now() - at > 1.5 * TICK_MS;
+    if (!isLate && performance.eventLoopUtilization(loop).utilization < 0.5) quiet += TICK_MS;
+    [at, loop] = [performance.now(), performance.eventLoopUtilization()];
+    if (quiet < ms) return;
+    clearInterval(timer);
+    done();
+  }, TICK_MS);
+  return timer;
 }
 
 async function passTurns(): Promise<void> {
