@@ -60,6 +60,19 @@ test('with an exporter of its own the quick start of the seed stores its row, in
   assert.match(String(row?.prompt_hash), /^[0-9a-f]{64}$/);
 });
 
+test('an exporter that is shut down first has stored every call, those still waiting too', {
+  skip,
+}, async () => {
+  const url = await server.createDatabase();
+  const exporter = new PostgresSpanExporter({ connection: url, migrate: true });
+  const interceptor = instrument({ serviceName: 's', exporter });
+  for (let call = 0; call < 50; call++) await interceptor.interceptModelCall(CALL);
+  await exporter.shutdown();
+  await using db = await openDatabase({ url });
+  assert.equal((await readRows(db)).length, 50);
+  await interceptor.shutdown();
+});
+
 test('a program without a logger is told once that nothing is stored, and what to run', {
   skip,
 }, async () => {

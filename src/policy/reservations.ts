@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { diag, trace } from '@opentelemetry/api';
 import { type ApprovalLimits, approvalLimits } from '../approvals/index.ts';
-import { errorMessage, semconv } from '../base/index.ts';
+import { errorMessage, isDoneWithin, semconv } from '../base/index.ts';
 import { isObject, type JsonObject, readObject } from '../json/index.ts';
 import type { PostgresConnection } from '../postgres/index.ts';
 import { type Decision, type Refusal, revise } from './decision.ts';
@@ -216,19 +216,16 @@ export class Reservation {
     this.#held = undefined;
     clearInterval(this.#timer);
     if (held === undefined) return undefined;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer in ${SETTLE_MS} ms`)), SETTLE_MS);
-    });
     try {
-      const isNoted = await Promise.race([this.#gate.ledger.settle(held.id, held.token, outcome), late]);
-      if (!isNoted) diag.error(`mcp-observatory: the call ${held.id} was ${outcome}, and noted otherwise`);
+      const noting = this.#gate.ledger.settle(held.id, held.token, outcome);
+      if (!(await isDoneWithin(SETTLE_MS, noting))) throw new Error(`no answer in ${SETTLE_MS} ms`);
+      if (!(await noting))
+        diag.error(`mcp-observatory: the call ${held.id} was ${outcome}, and noted otherwise`);
       return outcome;
     } catch (error) {
       diag.error(`mcp-observatory: the outcome of a call cannot be noted: ${errorMessage(error)}`);
       return 'unknown';
     } finally {
-      clearTimeout(timer);
       if (this.#plan.request.key !== undefined)
         trace.getActiveSpan()?.setAttribute(semconv.ATTR_EFFECT_OUTCOME, outcome);
     }
