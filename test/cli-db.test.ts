@@ -8,7 +8,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { packageFile } from '../src/base/index.ts';
-import { commandIo } from '../src/cli/command-line/index.ts';
+import { commandIo, findDatabaseUrl } from '../src/cli/command-line/index.ts';
 import { dbCommand } from '../src/cli/db.ts';
 import { DurableSpanProcessor } from '../src/durable/index.ts';
 import { migrate, openDatabase, PostgresSpanExporter } from '../src/postgres/index.ts';
@@ -260,6 +260,25 @@ test('bad usage is reported with the remedy', async () => {
   }
   await assert.rejects(db(['status', '--nonsense']), { code: 'INVALID_OPTION', message: /--nonsense/ });
   await assert.rejects(db(['status', '--database-url', 'nonsense']), { code: 'INVALID_OPTION' });
+});
+
+test('a password in --database-url is told to be seen by others, once and without it', async () => {
+  const told = async (url: string) => {
+    const written: string[] = [];
+    await findDatabaseUrl(
+      { 'database-url': url },
+      { env: {}, stderr: { writeLine: (line: string) => written.push(line) } as never },
+    );
+    return written.join();
+  };
+  for (const url of ['postgresql://app:s3cret@db/x', 'postgres://db/x?sslmode=require&password=s3cret'])
+    assert.match(
+      await told(url),
+      /^(?!.*s3cret)mcp-observatory: --database-url holds a password, .* PGPASSWORD/,
+      url,
+    );
+  for (const url of ['postgresql://app@db:5432/x', 'postgresql://app:@db/a:b@c', 'nonsense'])
+    assert.equal(await told(url), '', url);
 });
 
 /** Fills a migrated database and reads its status. */

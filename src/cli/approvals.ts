@@ -32,7 +32,7 @@ Options:
                         which may be chosen. The arguments are bound in each.
   --as NAME             who decides (default: your user)
   --note TEXT           the reason
-  --database-url URL    Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
+  --database-url URL    Postgres, best without a password; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR        embedded database used without one (default ${DEFAULT_DATA_DIR})
   --json                print one JSON object instead of text`;
 

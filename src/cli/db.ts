@@ -51,7 +51,7 @@ const HELP = `Usage: mcp-observatory db <migrate|status|check|reprice|prune|roll
             there still; DuckDB's dialect
 
 Options:
-  --database-url URL   Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
+  --database-url URL   Postgres, best without a password; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR       embedded database used without one (default ${DEFAULT_DATA_DIR})
   --clickhouse-url URL  for migrate: http://user:password@host:8123/database
   --keep AGE           for migrate of ClickHouse: delete spans this long after they started, e.g. 90d or 12w

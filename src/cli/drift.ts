@@ -38,7 +38,7 @@ Options:
   --fail-over-growth TIMES  fail when distinct prompts exceed this multiple of the baseline
   --min-prompts N           do not rate fewer prompts (default 20)
   --count-template-changes  for --fail-over, also count prompts explained by a new template
-  --database-url URL        Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
+  --database-url URL        Postgres, best without a password; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR            embedded database used without one (default ${DEFAULT_DATA_DIR})
   --json                    print one JSON object instead of text
 

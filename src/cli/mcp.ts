@@ -12,7 +12,7 @@ runs, health of tools, costs. It writes only summaries of new runs. While 'up' r
 the embedded database allows one process.
 
 Options:
-  --database-url URL    Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
+  --database-url URL    Postgres, best without a password; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR        embedded database used without one (default ${DEFAULT_DATA_DIR})
 
 If the package ${MCP_SERVER_SDK} is not installed, it is fetched once, about 17 MB, into a private

@@ -40,7 +40,7 @@ Options:
   --status STATUS       for list: pending, claimed, approved, rejected or expired
   --tool NAME           for list and claim: only reviews of this tool
   --limit N             for list: maximum number (default 100, at most 1000)
-  --database-url URL    Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
+  --database-url URL    Postgres, best without a password; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR        embedded database used without one (default ${DEFAULT_DATA_DIR})
   --json                print one JSON object instead of text`;
 

@@ -55,7 +55,7 @@ Options:
   --since AGE           how far back to look, such as 90m, 12h, 30d or 8w (default 7d)
   --limit N             for list: maximum number (default 50, at most 500)
   --after CURSOR        for list: continue after an earlier page; its 'next'
-  --database-url URL    Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
+  --database-url URL    Postgres, best without a password; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR        embedded database used without one (default ${DEFAULT_DATA_DIR})
   --json                print one JSON object instead of text`;
 

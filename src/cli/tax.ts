@@ -31,7 +31,7 @@ Options:
   --by tool|server      a line for each tool (default) or server
   --limit N             lines at most (default 50)
   --fail-over SHARE     fail when definitions take more than this share of the input tokens (0 to 1)
-  --database-url URL    Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
+  --database-url URL    Postgres, best without a password; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR        embedded database used without one (default ${DEFAULT_DATA_DIR})
   --json                print one JSON object instead of text`;
 

@@ -26,7 +26,7 @@ Options:
   --since AGE          the window, up to now: 90m, 12h, 7d or 8w (default 7d)
   --service NAME       only this service
   --fail-over SHARE    fail when more than this share of the calls (0 to 1) has no template; 0 allows none
-  --database-url URL   Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
+  --database-url URL   Postgres, best without a password; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR       embedded database used without one (default ${DEFAULT_DATA_DIR})
   --json               print one JSON object instead of text`;
 

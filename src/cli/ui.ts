@@ -29,7 +29,7 @@ Options:
   --as NAME             who decides on the page (default: your user), recorded as page:NAME
   --token TOKEN         one token for the page instead of one for each browser; MCP_OBSERVATORY_PAGE_TOKEN. Anyone
                         who can read it, in the process list or the environment, can decide
-  --database-url URL    Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
+  --database-url URL    Postgres, best without a password; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR        embedded database used without one (default ${DEFAULT_DATA_DIR})
   --goldens DIR         folder of the goldens that runs can be compared with (default goldens)
   --webhook URL         POST JSON here for each call that waits for a person, without its arguments; signed with

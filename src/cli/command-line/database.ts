@@ -24,6 +24,8 @@ export interface DatabaseUse {
   readonly signal?: AbortSignal;
 }
 
+const HAS_PASSWORD = /^\w+:\/\/[^/?#@:]*:[^/?#@]+@|[?&]password=[^&]/;
+
 /**
  * The connection string that flags and environment name; a flag goes before any variable, and an empty variable counts
  * as unset. What becomes of `DATABASE_URL` is said on stderr: which database it names, or that it is not used.
@@ -40,6 +42,11 @@ export async function findDatabaseUrl(
   if (url !== undefined && dataDir !== undefined) {
     throw usageError('Expected one database: either --database-url or --data-dir');
   }
+  if (url !== undefined && HAS_PASSWORD.test(url))
+    stderr.writeLine(
+      'mcp-observatory: --database-url holds a password, which other users see in the list of processes: put it into ' +
+        'MCP_OBSERVATORY_DATABASE_URL, PGPASSWORD or ~/.pgpass',
+    );
   if (url !== undefined || dataDir !== undefined) return url;
   const own = env.MCP_OBSERVATORY_DATABASE_URL?.trim();
   if (own) return own;

@@ -26,7 +26,7 @@ OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true): spans without content 
                        (default: error_recovery if a call failed, else happy_path)
   --source SOURCE      recorded or scripted (default: scripted if every model call went to this machine)
   --span ID            span id of the run, if the trace has several
-  --database-url URL   Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
+  --database-url URL   Postgres, best without a password; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR       embedded database used without one (default ${DEFAULT_DATA_DIR})
   --json               one JSON object {file, test_name, source, exchanges, calls}
 
