@@ -486,14 +486,14 @@ test('a short right answer in a long context is at low risk, one word that says 
   assert.ok(risk('Fewer people left after the flood.') > risk('More people left after the flood.') + 0.2);
 });
 
-test('what an answer says of its sources is neither supported nor unsupported', () => {
+test('a number that an answer cites is neither supported nor unsupported', () => {
   const plain = scoreEvidence({
     answer: 'The Kestrel bridge opened on 4 May 1998. The bridge carries two lanes.',
     retrievedContext: CONTEXT,
   });
   const cited = scoreEvidence({
     answer:
-      'Sure! Based on the information in the provided passages:\n1. The Kestrel bridge opened on 4 May 1998 (Passage 1).\n2. According to passage 7, the bridge carries two lanes [3, 5].',
+      '1. The Kestrel bridge opened on 4 May 1998 (Passage 1).\n2. The bridge carries two lanes [3, 5].',
     retrievedContext: CONTEXT,
   });
   assert.ok(plain && cited);
@@ -501,12 +501,12 @@ test('what an answer says of its sources is neither supported nor unsupported', 
   assert.equal(cited.support, 1);
   assert.equal(cited.level, plain.level);
   const wrong = scoreEvidence({
-    answer: 'Based on the provided passages, the bridge is 512 meters long (Passage 1).',
+    answer: 'The Kestrel bridge is 512 meters long (Passage 1).',
     retrievedContext: CONTEXT,
   });
   assert.deepEqual(
     wrong?.findings.map(({ kind, start, end }) => [kind, start, end]),
-    [['unsupported_number', 46, 49]],
+    [['unsupported_number', 22, 25]],
   );
 });
 

@@ -1,22 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { scoreEvidence } from '../src/evidence/index.ts';
-import { JoinedSources } from '../src/evidence/support/index.ts';
-
-test('sources read by pieces are what they are when joined by line breaks', () => {
-  const sources = ['', 'ab', '', 'c', 'defg', '', 'h\ni', ''];
-  for (let count = 0; count <= sources.length; count += 1) {
-    const some = sources.slice(0, count);
-    const whole = some.join('\n');
-    const joined = new JoinedSources(some);
-    assert.equal(joined.length, whole.length);
-    for (let start = 0; start <= whole.length + 2; start += 1) {
-      for (let end = 0; end <= whole.length + 2; end += 1) {
-        assert.equal(joined.slice(start, end), whole.slice(start, end), `${count} from ${start} to ${end}`);
-      }
-    }
-  }
-});
 
 const FACT = 'The invoice of ACME was paid on 3 May in Sofia. ';
 const ANSWER = 'The invoice of ACME was paid on 9 June in Berlin, and nobody complained.';

@@ -1,5 +1,5 @@
 import { checkAnswer, isContradiction, type TraceReading } from './rules/index.ts';
-import { computeSupport, JoinedSources, type Support } from './support/index.ts';
+import { computeSupport, type Support } from './support/index.ts';
 import type { EvidenceFinding, EvidenceInput, EvidenceLevel, EvidenceScores } from './types.ts';
 
 /** Risks of the levels of the trace: the share of answers with such a finding that are wrong. */
@@ -16,8 +16,8 @@ const NOTHING: TraceReading = { findings: [], checked: 0, found: 0 };
 export function scoreAnswer(input: EvidenceInput): EvidenceScores | undefined {
   const { prompt = '', answer, steps, stepsArePartial, retrievedContext } = input;
   const trace = steps === undefined ? NOTHING : checkAnswer({ prompt, answer, steps, stepsArePartial });
-  const sources = retrievedContext === undefined ? [] : [retrievedContext];
-  const support = sources.length === 0 ? undefined : computeSupport({ prompt, answer, sources });
+  const support =
+    retrievedContext === undefined ? undefined : computeSupport({ prompt, answer, source: retrievedContext });
   if (steps === undefined && support === undefined) return undefined;
 
   const contradicted = trace.findings.filter(({ kind }) => isContradiction(kind));
@@ -25,7 +25,7 @@ export function scoreAnswer(input: EvidenceInput): EvidenceScores | undefined {
   const findings = [
     ...contradicted,
     // What the documents have need not be in a result.
-    ...(support === undefined ? missing : listPassages(support, sources)),
+    ...(support === undefined ? missing : listPassages(support, retrievedContext ?? '')),
   ].slice(0, MAX_FINDINGS);
   const checked = trace.checked + (support?.checked ?? 0);
   const level: EvidenceLevel = contradicted.length > 0 ? 'high' : findings.length > 0 ? 'medium' : 'low';
@@ -42,9 +42,9 @@ export function scoreAnswer(input: EvidenceInput): EvidenceScores | undefined {
 }
 
 /** The findings of the documents, with their places there. */
-function listPassages({ findings }: Support, sources: readonly string[]): readonly EvidenceFinding[] {
+function listPassages({ findings }: Support, source: string): readonly EvidenceFinding[] {
   const point = toCodePointOffsets(
-    new JoinedSources(sources),
+    source,
     findings.map(({ endContext = 0 }) => endContext),
   );
   return findings.map(({ startContext, endContext, ...finding }) => ({
@@ -87,10 +87,7 @@ const MAX_COUNTED_UNITS = 1_048_576;
  * Converts places in UTF-16 code units to code points. Ascending places are cheap.
  * @param places the largest of them bounds what is asked for.
  */
-function toCodePointOffsets(
-  whole: string | JoinedSources,
-  places: readonly number[],
-): (offset: number) => number {
+function toCodePointOffsets(whole: string, places: readonly number[]): (offset: number) => number {
   const furthest = places.reduce((most, place) => Math.max(most, place), 0);
   const text = whole.slice(0, Math.min(furthest, MAX_COUNTED_UNITS));
   if (!SURROGATE.test(text)) return (offset) => offset;

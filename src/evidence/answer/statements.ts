@@ -1,5 +1,4 @@
 import {
-  ADVICE,
   ADVICE_HEADINGS,
   GENERAL,
   HEDGES,
@@ -156,16 +155,14 @@ export const isAdvice = (statement: Sentence): boolean =>
   statement.isInAdvice || GENERAL.has(statement) || isOffer(statement);
 /** Of the words themselves, wherever they stand. */
 export const isOffer = (statement: Sentence): boolean =>
-  ADVICE.has(statement) || IMPERATIVES.beginsAt(statement, Math.max(0, firstWord(statement)));
+  IMPERATIVES.beginsAt(statement, Math.max(0, firstWord(statement)));
 
-const IS_DAY = /^\d{1,4}(?:st|nd|rd|th)?$/;
 /** Whether a word makes what follows a plan: not the month in "3 May", not "I can see that it was approved". */
 export function isHedge(passage: Passage, i: number): boolean {
   if (!HEDGES.beginsAt(passage, i)) return false;
   const { words } = passage;
   const [before, word, next] = [words[i - 1]?.text ?? '', words[i]?.text ?? '', words[i + 1]?.text ?? ''];
-  if (word === 'may')
-    return !(IS_DAY.test(before) || IS_DAY.test(next) || before === 'of' || before === 'since');
+  if (word === 'may') return !/^\d/.test(before) && !/^\d/.test(next);
   return !(word === 'can' && /^(?:i|we)$/.test(before) && /^(?:see|confirm|assure)$/.test(next));
 }
 

@@ -1,7 +1,6 @@
 export { ACTS, LOOKUPS, PLAIN_ACTS, READS, SAYING, TEXT_ACTS } from './acts.ts';
 export {
   ABSENCES,
-  ADVICE,
   ADVICE_HEADINGS,
   ALL,
   ALREADY,

@@ -216,15 +216,12 @@ const noSuchCall: Rule = {
   needsAllSteps: true,
   apply: (reading) => {
     if (reading.steps.length === 0 || reading.steps.some(({ isOpaque }) => isOpaque)) return [];
-    const writes = listWrites(reading);
+    if (listWrites(reading).length > 0) return [];
     const asked = askedActs(reading);
     const { results } = reading.known;
-    const seen = listNames(writes.length === 0 ? [] : reading.steps.filter(({ isRead }) => isRead));
-    const changed = listNames(writes);
     return reading.claims.flatMap((claim) => {
       if (claim.kind !== 'act' || isOfReading(claim) || isText(claim)) return [];
       if (isTold(reading, undefined, claim) && !claim.isOwn) return [];
-      if (writes.length > 0) return ofOtherThing(claim, seen, changed) ? [onStatement(claim.statement)] : [];
       if (isInquiry(reading) && (!claim.isOwn || !claim.isCompleted)) return [];
       const isWanted =
         asked.has('any') || shares(claim.acts, asked) || (claim.acts.size === 0 && asked.size > 0);
@@ -244,15 +241,5 @@ const isSaid = ({ verbs, statement }: ActClaim, results: string): boolean =>
     return at >= 0 && !/(?:can be |to |not |allow|for )$/.test(results.slice(Math.max(0, at - 8), at));
   }) ||
   (statement.isUnspaced && /状态|status|已|済/.test(results));
-
-const listNames = (steps: readonly ReadStep[]): ReadonlySet<string> =>
-  new Set(steps.flatMap(({ lower }) => lower.split(/[^\w-]+/)));
-/** The claim names things that calls have seen, and none of those that calls have changed. */
-function ofOtherThing(claim: ActClaim, seen: ReadonlySet<string>, changed: ReadonlySet<string>): boolean {
-  const ids = [...claim.ids].filter((id) => /^[a-z_#]+\d{4}/.test(id));
-  if (!claim.isCompleted || ids.length === 0) return false;
-  const names = ids.map((id) => id.replace(/^#/, ''));
-  return names.some((name) => seen.has(name)) && !names.some((name) => changed.has(name));
-}
 
 export const ACT_RULES: readonly Rule[] = [noCalls, failedCall, partFailed, noSuchCall];

@@ -1,6 +1,6 @@
 /** Money that was moved. */
 import type { ReadStep } from '../trace/index.ts';
-import { numbersIn, walkValues } from '../values/index.ts';
+import { Addends, numbersIn, walkValues } from '../values/index.ts';
 import { isSum, listFigures } from './facts.ts';
 import type { Rule } from './types.ts';
 import { against, perStatement } from './values.ts';
@@ -43,6 +43,9 @@ interface Moved {
   readonly all: readonly number[];
 }
 const MAX_MOVED = 200;
+const MAX_SUMMED = 8;
+/** Of more numbers a product is chance. */
+const FEW = 9;
 function movedAmounts(steps: readonly ReadStep[]): Moved {
   const [moved, all]: [number[], number[]] = [[], []];
   for (const step of steps) {
@@ -62,21 +65,21 @@ function movedAmounts(steps: readonly ReadStep[]): Moved {
   }
   return { moved, all: all.slice(0, MAX_MOVED) };
 }
-function gives({ moved, all }: Moved, value: number): boolean {
-  const equals = (number: number) =>
-    Math.abs(number - value) < 0.011 ||
-    (number >= 100 && Math.abs(number - value * 100) < 0.011) ||
-    (Number.isInteger(value) && Math.abs(number - value) < 0.5);
-  if (all.some(equals)) return true;
+/** As it is, in cents, rounded, or as a sum, a difference or a product of them. */
+const gives = ({ moved, all }: Moved, value: number): boolean => {
+  const known = new Addends(all);
+  const off = Number.isInteger(value) ? 0.499 : 0.011;
+  const isKnown =
+    known.hasWithin(value - off, value + off) ||
+    known.hasWithin(Math.max(100, value * 100 - 0.011), value * 100 + 0.011) ||
+    known.hasSum(value, off) ||
+    known.hasDifference(value, off);
+  if (isKnown) return true;
   const sums = [0];
-  for (const number of moved.slice(0, 8)) for (const sum of sums.slice()) sums.push(sum + number);
-  if (sums.some(equals)) return true;
-  return all.some((left, i) =>
-    all
-      .slice(i + 1)
-      .some(
-        (right) =>
-          equals(left + right) || equals(Math.abs(left - right)) || (all.length < 9 && equals(left * right)),
-      ),
+  for (const number of moved.slice(0, MAX_SUMMED)) for (const sum of sums.slice()) sums.push(sum + number);
+  return (
+    new Addends(sums).hasWithin(value - off, value + off) ||
+    (all.length < FEW &&
+      all.some((one) => one !== 0 && known.hasWithin((value - off) / one, (value + off) / one)))
   );
-}
+};

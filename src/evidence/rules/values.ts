@@ -134,18 +134,11 @@ const otherName: Rule = {
         (/^\d+$/.test(id) && slips.countOf(id) > 10 ** (id.length - 2) / 2)
       )
         return [];
-      return slips.has(id) || isOfSeries(id, ids, reading.known) ? [against(reading, fact)] : [];
+      return slips.has(id) ? [against(reading, fact)] : [];
     });
     return perStatement([...found, ...endings(reading, ended)]);
   },
 };
-/** `OPS-103` beside `OPS-101` and `OPS-102`. */
-const isOfSeries = (id: string, ids: ReadonlySet<string>, known: Known): boolean => {
-  const series = /^([a-z]{2,})-\d{2,5}$/.exec(id)?.[1];
-  if (series === undefined || known.isCut || known.text.length > 16_384) return false;
-  return [...ids].some((one) => one.startsWith(`${series}-`) && one.length === id.length);
-};
-
 const ENDING =
   /\b(?:end(?:ing|s)? (?:in|with)|last (?:four|4)(?: digits)?(?: (?:are|is|of))?|endet auf|terminad[ao] en)\s{1,2}\W{0,3}(\d{4})(?!\d)/;
 /** The digits that a card or an account ends in. */

@@ -1,4 +1,3 @@
-export { JoinedSources } from './joined-sources.ts';
 export { sentenceEnds } from './sentence-ends.ts';
 export {
   computeSupport,

@@ -25,7 +25,6 @@ const MARGIN = 8;
  */
 export class Source {
   readonly #tokens: Tokens;
-  readonly #stems: readonly string[];
   readonly #opposites: Opposites;
   /** Ids of the answer are below this. */
   readonly #limit: number;
@@ -36,7 +35,6 @@ export class Source {
   /** Tokens of the sources that the answer has too, and carry meaning. */
   readonly #shared: Int32Array;
   readonly #sharedIds: Int32Array;
-  readonly #knownParts = new Set<number>();
   /** Scratch: the last sentence that has the word, and how often the window has it. */
   readonly #mark: Int32Array;
   readonly #inside: Int32Array;
@@ -44,12 +42,9 @@ export class Source {
   #round = 0;
 
   constructor(tokenizer: Tokenizer, limit: number, source: string, prompt: string) {
-    const { stems } = tokenizer;
     this.#limit = limit;
-    this.#stems = stems;
     this.#opposites = new Opposites(tokenizer);
     this.#tokens = tokenizer.read(source);
-    const end = stems.length;
     this.#counts = new Int32Array(limit);
     this.#mark = new Int32Array(limit);
     this.#inside = new Int32Array(limit);
@@ -71,7 +66,6 @@ export class Source {
       this.#weights[id] = Math.log(1 + blocks / (0.5 + (this.#counts[id] as number)));
     this.#prompt = new Uint8Array(limit);
     for (const id of tokenizer.read(prompt).ids) if (id < limit) this.#prompt[id] = 1;
-    this.#collectParts(end);
   }
 
   get size(): number {
@@ -90,16 +84,6 @@ export class Source {
   /** Place of a token of the sources. */
   placeOf(token: number): readonly [start: number, end: number] {
     return [this.#tokens.starts[token] as number, this.#tokens.ends[token] as number];
-  }
-
-  /** Share of the parts of four letters that words of the sources have too; 1 for a word that they have. */
-  likeness(id: number): number {
-    if (this.has(id)) return 1;
-    const stem = this.#stems[id] as string;
-    if (stem.length < 4) return this.#prompt[id] as number;
-    let known = 0;
-    for (let i = 0; i + 4 <= stem.length; i++) if (this.#knownParts.has(partAt(stem, i))) known++;
-    return known / (stem.length - 3);
   }
 
   /** Share of the neighbors in the sentences that are neighbors in no source; `undefined` without neighbors. */
@@ -191,30 +175,4 @@ export class Source {
     for (const id of new Set(content)) if (passage.has(id) || this.#prompt[id] === 1) supported++;
     return supported;
   }
-
-  /** Marks the parts of four letters that the words of the answer share with words of the sources. */
-  #collectParts(end: number): void {
-    const wanted = new Set<number>();
-    for (let id = 0; id < this.#limit; id++) {
-      if (this.has(id)) continue;
-      const stem = this.#stems[id] as string;
-      for (let i = 0; i + 4 <= stem.length; i++) wanted.add(partAt(stem, i));
-    }
-    if (wanted.size === 0) return;
-    for (let id = 0; id < end; id++) {
-      if (id < this.#limit && !this.has(id)) continue;
-      const stem = this.#stems[id] as string;
-      for (let i = 0; i + 4 <= stem.length; i++) {
-        const part = partAt(stem, i);
-        if (wanted.has(part)) this.#knownParts.add(part);
-      }
-    }
-  }
 }
-
-/** A number for the four letters at a place. */
-const partAt = (stem: string, at: number): number => {
-  let hash = 0;
-  for (let i = at; i < at + 4; i++) hash = (Math.imul(hash, 16_777_619) ^ stem.charCodeAt(i)) & 0x3fffffff;
-  return hash;
-};

@@ -1,13 +1,11 @@
-import { withoutTalkOfSources } from './about-sources.ts';
-import { JoinedSources } from './joined-sources.ts';
 import { type Alignment, Source } from './source.ts';
 import { CONTENT, NAME, NUMBER, Tokenizer, type Tokens, tokenSentences } from './tokens.ts';
 
 export interface SupportInput {
   readonly prompt: string;
   readonly answer: string;
-  /** Retrieved context and tool results: what the answer should stand on. */
-  readonly sources: readonly string[];
+  /** What the answer should stand on. */
+  readonly source: string;
 }
 
 export type SupportKind = 'unsupported_number' | 'unsupported_name';
@@ -17,7 +15,7 @@ export interface SupportFinding {
   readonly kind: SupportKind;
   readonly start: number;
   readonly end: number;
-  /** Place of the best passage in the sources, joined by a line break. */
+  /** Place of the best passage in the source. */
   readonly startContext?: number;
   readonly endContext?: number;
 }
@@ -56,14 +54,20 @@ const WEIGHTS = {
 type Feature = keyof typeof WEIGHTS;
 const BIAS = -4.05;
 
+/** "(Passage 2)", "passages 1 and 3", "[4]": said of the sources, not with them. */
+const CITED =
+  /\(?\b(?:passages?|documents?|sources?|excerpts?|snippets?|references?) ?\d{1,2}(?:(?:,| and|,? ?&|,? or) ?\d{1,2}){0,8}\)?|\[\d{1,2}(?:, ?\d{1,2}){0,8}\]/gi;
+
 /** Holds an answer against its sources, sentence by sentence. `undefined` without sources or without a statement. */
-export function computeSupport({ prompt, answer, sources }: SupportInput): Support | undefined {
-  const given = takeSample(new JoinedSources(sources));
+export function computeSupport({ prompt, answer, source: whole }: SupportInput): Support | undefined {
+  const given = takeSample(whole);
   // A retrieval that found nothing is evidence too: what is left to stand on is what the user said.
-  const isBlank = sources.length > 0 && given.text.trim() === '';
-  const { text, sampled, placeOf } = isBlank ? takeSample(new JoinedSources([prompt])) : given;
+  const { text, sampled, placeOf } = given.text.trim() === '' ? takeSample(prompt) : given;
   const tokenizer = new Tokenizer();
-  const sentences = tokenSentences(withoutTalkOfSources(answer.slice(0, MAX_ANSWER_CHARS)), tokenizer)
+  const sentences = tokenSentences(
+    answer.slice(0, MAX_ANSWER_CHARS).replace(CITED, (cited) => ' '.repeat(cited.length)),
+    tokenizer,
+  )
     .slice(0, MAX_SENTENCES)
     .map(beginning);
   const ids = 1 + sentences.reduce((most, sentence) => Math.max(most, ...sentence.ids), -1);
@@ -104,18 +108,17 @@ function computeFeatures(
       const flag = flags[i] as number;
       if ((flag & CONTENT) !== 0) content.set(id, flag);
     }
-  let [missing, strange, numbers] = [0, 0, 0];
+  let [missing, numbers] = [0, 0];
   for (const [id, flag] of content) {
     if (!source.has(id)) missing++;
-    strange += 1 - source.likeness(id);
     if ((flag & NUMBER) !== 0 && !source.supports(id)) numbers++;
   }
   const all = Math.max(1, content.size);
   const names = sentences.reduce((sum, sentence) => sum + newNames(sentence, source).length, 0);
   return {
     newPairs: source.newPairs(sentences) ?? missing / all,
-    strangeWords: Math.log1p(strange),
-    strangeness: strange / all,
+    strangeWords: Math.log1p(missing),
+    strangeness: missing / all,
     newNames: Math.log1p(names),
     newNumbers: Math.log1p(numbers),
     opposites: read.reduce((sum, one) => sum + one.opposites, 0) / sentences.length,
@@ -171,9 +174,9 @@ interface Sample {
   readonly placeOf: (offset: number) => number;
 }
 
-function takeSample(whole: JoinedSources): Sample {
+function takeSample(whole: string): Sample {
   if (whole.length <= MAX_SOURCE_CHARS) {
-    return { text: whole.slice(0, whole.length), sampled: 1, placeOf: (offset) => offset };
+    return { text: whole, sampled: 1, placeOf: (offset) => offset };
   }
   const blocks = MAX_SOURCE_CHARS / BLOCK_CHARS;
   const distance = (whole.length - BLOCK_CHARS) / (blocks - 1);
