@@ -249,23 +249,10 @@ const NOWHERE: readonly string[] = ['/dev/null', '/dev/stdout', '/dev/stderr', '
 const MOVES: readonly string[] = ['cd', 'pushd', 'popd', 'chroot', 'env', 'sudo'];
 
 /** Builtins of bash that take a variable with an index, which is computed. */
-const ASSIGNS: readonly string[] = [
-  'test',
-  '[',
-  'printf',
-  'read',
-  'unset',
-  'declare',
-  'typeset',
-  'local',
-  'export',
-  'readonly',
-  'let',
-  'mapfile',
-  'readarray',
-  'wait',
-  'getopts',
-];
+const ASSIGNS: readonly string[] =
+  'test [ printf read unset declare typeset local export readonly let mapfile readarray wait getopts'.split(
+    ' ',
+  );
 
 /** Builtins that set the variables in their words, and those that set the variables that they name. */
 const DECLARES: readonly string[] = ['declare', 'typeset', 'local', 'export', 'readonly'];

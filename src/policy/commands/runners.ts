@@ -136,27 +136,13 @@ function findCommand(words: readonly CommandWord[]): InnerCommand | 'unknown' | 
 
 /** Shells that read what bash reads, as far as their grammar goes. */
 const SHELLS: readonly string[] = ['sh', 'bash', 'dash'];
-const OTHER_SHELLS: readonly string[] = [
-  'zsh',
-  'ksh',
-  'mksh',
-  'ash',
-  'fish',
-  'csh',
-  'tcsh',
-  'busybox',
-  'pwsh',
-  'powershell',
-  'cmd',
-];
-
 /** The code that a shell runs from its words; `unknown` where it comes from elsewhere. */
 export function shellCode(program: string, words: readonly CommandWord[]): string | 'unknown' | undefined {
   if (program === 'eval') {
     const values = words.map(({ value }) => value);
     return values.includes(undefined) ? 'unknown' : values.join(' ');
   }
-  if (program === 'source' || program === '.' || OTHER_SHELLS.includes(program)) return 'unknown';
+  if (program === 'source' || program === '.') return 'unknown';
   if (program === 'trap') return words.length === 0 ? undefined : 'unknown';
   if (!SHELLS.includes(program)) return undefined;
   const [option, code] = words;
@@ -166,7 +152,7 @@ export function shellCode(program: string, words: readonly CommandWord[]): strin
 
 /** Programs that run what they are given in forms of their own. */
 const OPAQUE = new Set(
-  `at batch crontab su runuser pkexec script watch parallel flock strace ltrace gdb lldb expect unshare nsenter ssh screen tmux
+  `zsh ksh mksh ash fish csh tcsh busybox pwsh powershell cmd at batch crontab su runuser pkexec script watch parallel flock strace ltrace gdb lldb expect unshare nsenter ssh screen tmux
   xterm bind complete enable fc hash start-stop-daemon systemd-run entr run-parts valgrind perf capsh prlimit setarch rlwrap ed osascript socat`.split(
     /\s+/,
   ),
@@ -242,11 +228,10 @@ export function carriesCode(program: string, words: readonly CommandWord[]): boo
   return texts.slice(0, stops === true && end >= 0 ? end : undefined).some((word) => {
     const [, begun, letters = ''] = /^-(?:-([a-z-]+)|([A-Za-z\d]+))/.exec(word) ?? [];
     const isLong = (option: string) => option.startsWith(begun ?? ' ') || begun?.startsWith(option) === true;
-    return text?.test(word) === true || long?.split(' ').some(isLong) === true || hasAny(letters, short);
+    const isShort = [...letters].some((letter) => short.includes(letter));
+    return isShort || text?.test(word) === true || long?.split(' ').some(isLong) === true;
   });
 }
-
-const hasAny = (letters: string, wanted: string): boolean => [...letters].some((one) => wanted.includes(one));
 
 /** Settings before the subcommand, or those of `config`, but for the name of the user; and what `rebase -x` runs. */
 function configuresGit(texts: readonly string[]): boolean {
@@ -266,16 +251,11 @@ function isPlainSed(texts: readonly string[]): boolean {
   return !texts.some((text) => /^-[A-Za-z]*e./.test(text)) && scripts.every(isPlainScript);
 }
 
-const ADDRESS = /^(?:\d+|\$|\/[^/]*\/)(?:,(?:\d+|\$|\/[^/]*\/))?!?/;
+const PLAIN_SED =
+  /^(?:(?:\d+|\$|\/[^/]*\/)?(?:,(?:\d+|\$|\/[^/]*\/))?!?[pdqQ=]?|s(?:\/[^/]*\/[^/]*\/|\|[^|]*\|[^|]*\||#[^#]*#[^#]*#)[gpiI\d]*)$/;
 
 function isPlainScript(script: string): boolean {
   if (script === '' || /\[(?![\w\s.^*+-]*\])/.test(script)) return false;
-  const plain = script.replaceAll(/\\[^\n]/g, 'x');
-  return plain.split(/[;\n]/).every((piece) => {
-    const command = piece.trim().replace(ADDRESS, '').trim();
-    if (/^[pdqQ=]?$/.test(command)) return true;
-    const sign = command[1] ?? ' ';
-    const [, , , flags = 'e', more] = command.split(sign);
-    return /^s[^\w\s]/.test(command) && more === undefined && /^[gpiI\d]*$/.test(flags);
-  });
+  const pieces = script.replaceAll(/\\[^\n]/g, 'x').split(/[;\n]/);
+  return pieces.every((piece) => PLAIN_SED.test(piece.trim()));
 }
