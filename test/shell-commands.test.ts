@@ -118,6 +118,70 @@ const READ: readonly (readonly [command: string, ...actions: string[]])[] = [
   ['a\u202eb', '?'],
 ];
 
+/** Words of an allowed program that are code, or name a program. */
+const CARRIED: readonly string[] = [
+  "git -c core.fsmonitor='rm x' status",
+  "git -C a -c alias.z='!rm x' z",
+  "git config core.pager 'rm x'",
+  "git rebase -x 'rm x' HEAD~1",
+  'git clone "ext::sh -c rm% x"',
+  "tar cf a x --checkpoint=1 --checkpoint-action=exec='rm x'",
+  "tar xf a.tar --to-c='rm x'",
+  "tar cfI a 'rm x' b",
+  'awk \'BEGIN{system("rm x")}\'',
+  'awk \'BEGIN{"rm x"|getline}\'',
+  "sed '1e rm x' f",
+  "sed 's/a/rm x/e' f",
+  "sed -n '1w out' f",
+  "sed 's/[/]x/e rm/' f",
+  "python3.12 -Bc 'print(1)'",
+  "node -pe 'a'",
+  'perl -ne \'system "rm x"\' f',
+  "ruby -e '`rm x`'",
+  "vim -c ':!rm x'",
+  "make --eval='x:;rm x' x",
+  "make CC='rm x'",
+  "npx -c 'rm x'",
+  "scp -oProxyCommand='rm x' a b:c",
+  'ssh host rm x',
+  "rsync -ave 'rm x' a b",
+  "sort --compress='rm x' f",
+  "psql -c '\\! rm x'",
+  "script -qc 'rm x' f",
+  "taskset 1 sh -c 'rm x'",
+  'docker run -v /:/m image rm x',
+  'at now <<< "rm x"',
+  'hash -p /bin/rm ls; ls x',
+];
+
+/** The same programs at their usual work. */
+const PLAIN: readonly string[] = [
+  'git -C sub diff --stat',
+  'git switch -c x && git commit -m "a: b=c"',
+  'git config user.name Ada',
+  "awk -F, '$3 >= 5 || $2 == 1 {s+=$3} END {print s}' f",
+  "sed -E -e 's/[a-z]+/x/g' -e '/^#/d' f",
+  "sed -i.bak 's|/usr|/opt|; 1,20p' f",
+  'python3 app.py -c conf.yml',
+  'node a.js -p 80',
+  'make -j4 test VERSION=1.2',
+  'tar czf a.tgz dir',
+  'docker ps',
+  'npm run build',
+];
+
+test('words that are code or name a program are for a person, and the same programs at their usual work are not', () => {
+  const isHeld = (command: string): boolean =>
+    readCommand(command).some(
+      (action) => action.kind === 'unreadable' || (action.kind === 'run' && action.program === 'rm'),
+    );
+  assert.deepEqual(
+    CARRIED.filter((command) => !isHeld(command)),
+    [],
+  );
+  assert.deepEqual(PLAIN.filter(isHeld), []);
+});
+
 test('each thing that a command may do is an action, and what cannot be read is one too', () => {
   for (const [command, ...expected] of READ) {
     const actions = readCommand(command).map(shortly);

@@ -7,7 +7,7 @@ import { posix } from 'node:path';
 import { parse } from 'unbash';
 import { isObject, type JsonObject, readList, readObject } from '../../json/index.ts';
 import { type CommandAction, type CommandWord, unreadableAction } from './actions.ts';
-import { assignedName, innerCommand, shellCode } from './runners.ts';
+import { assignedName, carriesCode, innerCommand, shellCode } from './runners.ts';
 import { commandWord } from './words.ts';
 
 const MAX_CHARS = 16_384;
@@ -225,6 +225,8 @@ class Reader {
     else if (code === 'unknown')
       this.#actions.push(unreadableAction(`'${program}' runs code that is not in the command`));
     else if (code !== undefined) this.#readNested(code);
+    if (carriesCode(program, rest))
+      this.#actions.push(unreadableAction(`'${program}' may run code in its words`));
     const inner = innerCommand(program, rest);
     if (inner === 'unknown' || (this.#runners >= MAX_RUNNERS && inner !== undefined))
       this.#actions.push(unreadableAction(`what '${program}' runs cannot be read`));
@@ -247,23 +249,10 @@ const NOWHERE: readonly string[] = ['/dev/null', '/dev/stdout', '/dev/stderr', '
 const MOVES: readonly string[] = ['cd', 'pushd', 'popd', 'chroot', 'env', 'sudo'];
 
 /** Builtins of bash that take a variable with an index, which is computed. */
-const ASSIGNS: readonly string[] = [
-  'test',
-  '[',
-  'printf',
-  'read',
-  'unset',
-  'declare',
-  'typeset',
-  'local',
-  'export',
-  'readonly',
-  'let',
-  'mapfile',
-  'readarray',
-  'wait',
-  'getopts',
-];
+const ASSIGNS: readonly string[] =
+  'test [ printf read unset declare typeset local export readonly let mapfile readarray wait getopts'.split(
+    ' ',
+  );
 
 /** Builtins that set the variables in their words, and those that set the variables that they name. */
 const DECLARES: readonly string[] = ['declare', 'typeset', 'local', 'export', 'readonly'];

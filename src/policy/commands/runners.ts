@@ -1,6 +1,6 @@
 /**
- * Programs that run the program in their words. What is missing here runs another program all the same: a rule that allows
- * `awk` or `python` allows whatever these can do.
+ * Programs that run the program in their words, and words that are code. What is missing here runs another program all the
+ * same: a rule that allows `make` or `python` allows what is in their files.
  */
 import type { CommandWord } from './actions.ts';
 
@@ -23,6 +23,7 @@ interface Runner {
 /** By their manuals: POSIX.1-2024, GNU coreutils 9, findutils 4.9, util-linux 2.39, bash 5.2, sudo 1.9. */
 const RUNNERS: Readonly<Record<string, Runner>> = {
   builtin: {},
+  chronic: { flags: '-v -e' },
   chroot: { operands: 1, otherwise: 'sh' },
   command: { flags: '-p -v -V' },
   doas: { flags: '-n', valued: '-u' },
@@ -34,6 +35,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   setsid: { flags: '-c -f -w' },
   stdbuf: { valued: '-i -o -e' },
   sudo: { flags: '-n -E -H -k -S -b', valued: '-u -g -h -p -C', assigns: true },
+  taskset: { flags: '-a', operands: 1 },
   time: { flags: '-p -v' },
   timeout: { flags: '-f -v --foreground --preserve-status', valued: '-k -s', operands: 1 },
   unbuffer: {},
@@ -133,30 +135,126 @@ function findCommand(words: readonly CommandWord[]): InnerCommand | 'unknown' | 
 
 /** Shells that read what bash reads, as far as their grammar goes. */
 const SHELLS: readonly string[] = ['sh', 'bash', 'dash'];
-const OTHER_SHELLS: readonly string[] = [
-  'zsh',
-  'ksh',
-  'mksh',
-  'ash',
-  'fish',
-  'csh',
-  'tcsh',
-  'busybox',
-  'pwsh',
-  'powershell',
-  'cmd',
-];
-
 /** The code that a shell runs from its words; `unknown` where it comes from elsewhere. */
 export function shellCode(program: string, words: readonly CommandWord[]): string | 'unknown' | undefined {
   if (program === 'eval') {
     const values = words.map(({ value }) => value);
     return values.includes(undefined) ? 'unknown' : values.join(' ');
   }
-  if (program === 'source' || program === '.' || OTHER_SHELLS.includes(program)) return 'unknown';
+  if (program === 'source' || program === '.') return 'unknown';
   if (program === 'trap') return words.length === 0 ? undefined : 'unknown';
   if (!SHELLS.includes(program)) return undefined;
   const [option, code] = words;
   if (option === undefined || !/^-[elux]*c[elux]*$/.test(option.value ?? '')) return 'unknown';
   return code?.value ?? 'unknown';
+}
+
+/** Programs that run what they are given in forms of their own. */
+const OPAQUE = new Set(
+  `zsh ksh mksh ash fish csh tcsh busybox pwsh powershell cmd at batch crontab su runuser pkexec script watch parallel flock strace ltrace gdb lldb expect unshare nsenter ssh screen tmux
+  xterm bind complete enable fc hash start-stop-daemon systemd-run entr run-parts valgrind perf capsh prlimit setarch rlwrap ed osascript socat`.split(
+    /\s+/,
+  ),
+);
+
+/** Words that are code or name a program: letters of short options, beginnings of long ones, or any text. */
+interface Carrier {
+  readonly short?: string;
+  readonly long?: string;
+  readonly text?: RegExp;
+  /** Whether words after the first operand are for what runs. */
+  readonly stops?: boolean;
+}
+
+const AWK: Carrier = {
+  short: 'fEile',
+  long: 'file exec include load source',
+  text: /system|getline|(?<!\|)\|(?!\|)|>(?!=)|@\w/,
+};
+const CONTAINERS: Carrier = { text: /^(?:run|exec|create|debug)$/ };
+const SSH: Carrier = { short: 'SFbD', text: /(?:Proxy|Local|KnownHosts)Command|Provider/i };
+const NETCAT: Carrier = { short: 'ec', long: 'exec sh-exec lua-exec' };
+const VIM: Carrier = { short: 'cSsue', long: 'cmd', text: /^\+/ };
+const NODE: Carrier = { short: 'ep', long: 'eval print', stops: true };
+const NPM: Carrier = { short: 'c', long: 'call' };
+
+/** By https://gtfobins.github.io and their manuals: GNU tar 1.35 and sed 4.9, git 2.43, Python 3.12, Node 22, Perl 5.38. */
+const CARRIERS: Readonly<Record<string, Carrier>> = {
+  ...{ awk: AWK, gawk: AWK, mawk: AWK, nawk: AWK, vi: VIM, vim: VIM, nvim: VIM, view: VIM, ex: VIM },
+  ...{ scp: SSH, sftp: SSH, nc: NETCAT, ncat: NETCAT, node: NODE, bun: NODE, npm: NPM, npx: NPM },
+  ...{ docker: CONTAINERS, podman: CONTAINERS, kubectl: CONTAINERS },
+  deno: { text: /^eval$/ },
+  gcc: { short: 'B', text: /^-(?:wrapper|fplugin|specs)/ },
+  git: {
+    long: 'config-env exec-path upload-pack receive-pack open-files-in-pager exec extcmd ext-diff',
+    text: /^(?:ext::|-O|!)|^(?:foreach|run|filter-branch)$/,
+  },
+  less: { text: /^\+/ },
+  lua: { short: 'e', stops: true },
+  make: { short: 'E', long: 'eval', text: /=(?![\d.]*$)/ },
+  man: { short: 'PH', long: 'pager html' },
+  perl: { short: 'eEMm', stops: true },
+  php: { short: 'rRBE', long: 'run process-', stops: true },
+  psql: { text: /\\|`|\bprogram\b/i },
+  python: { short: 'c', stops: true },
+  rsync: { short: 'e', long: 'rsh rsync-path' },
+  ruby: { short: 'e', stops: true },
+  sed: { short: 'f', long: 'file expression' },
+  sort: { long: 'compress-program' },
+  split: { long: 'filter' },
+  sqlite3: { text: /^\s*\.|\|/ },
+  tar: {
+    short: 'IF',
+    long: 'checkpoint-action to-command use-compress-program info-script',
+    text: /^\w*[IF]/,
+  },
+  tcpdump: { short: 'z' },
+  wget: { short: 'e', long: 'execute use-askpass' },
+  zip: { text: /^-TT|^--unzip-command/ },
+};
+
+/** Whether words of a program may be code that is not read here. Options may be joined, and long ones cut short. */
+export function carriesCode(program: string, words: readonly CommandWord[]): boolean {
+  if (OPAQUE.has(program)) return true;
+  const name = Object.hasOwn(CARRIERS, program) ? program : program.replace(/[\d.]+$/, '');
+  const carrier = Object.hasOwn(CARRIERS, name) ? CARRIERS[name] : undefined;
+  if (carrier === undefined) return false;
+  const texts = words.map(({ value, text }) => value ?? text);
+  if (name === 'git' && configuresGit(texts)) return true;
+  if (name === 'sed' && !isPlainSed(texts)) return true;
+  const { short = '', long, text, stops } = carrier;
+  const end = texts.findIndex((word, at) => !word.startsWith('-') && texts[at - 1]?.startsWith('-') !== true);
+  return texts.slice(0, stops === true && end >= 0 ? end : undefined).some((word) => {
+    const [, begun, letters = ''] = /^-(?:-([a-z-]+)|([A-Za-z\d]+))/.exec(word) ?? [];
+    const isLong = (option: string) => option.startsWith(begun ?? ' ') || begun?.startsWith(option) === true;
+    const isShort = [...letters].some((letter) => short.includes(letter));
+    return isShort || text?.test(word) === true || long?.split(' ').some(isLong) === true;
+  });
+}
+
+/** Settings before the subcommand, or those of `config`, but for the name of the user; and what `rebase -x` runs. */
+function configuresGit(texts: readonly string[]): boolean {
+  let at = 0;
+  while (/^-(?:[CP]|-no-pager)$/.test(texts[at] ?? '')) at += texts[at] === '-C' ? 2 : 1;
+  const [verb = '', ...rest] = texts.slice(at);
+  if (verb.startsWith('-')) return !/^--(?:version|help)$/.test(verb);
+  const operands = rest.filter((word) => !word.startsWith('-'));
+  if (verb === 'config') return operands.length > 1 && operands[0]?.startsWith('user.') !== true;
+  return /^(?:rebase|difftool)$/.test(verb) && rest.some((word) => word.startsWith('-x'));
+}
+
+/** Whether the script of `sed` only prints, deletes and substitutes. */
+function isPlainSed(texts: readonly string[]): boolean {
+  const first = texts.find((text) => !text.startsWith('-'));
+  const scripts = texts.filter((text, at) => text === first || /^-[A-Za-z]*e$/.test(texts[at - 1] ?? ''));
+  return !texts.some((text) => /^-[A-Za-z]*e./.test(text)) && scripts.every(isPlainScript);
+}
+
+const PLAIN_SED =
+  /^(?:(?:\d+|\$|\/[^/]*\/)?(?:,(?:\d+|\$|\/[^/]*\/))?!?[pdqQ=]?|s(?:\/[^/]*\/[^/]*\/|\|[^|]*\|[^|]*\||#[^#]*#[^#]*#)[gpiI\d]*)$/;
+
+function isPlainScript(script: string): boolean {
+  if (script === '' || /\[(?![\w\s.^*+-]*\])/.test(script)) return false;
+  const pieces = script.replaceAll(/\\[^\n]/g, 'x').split(/[;\n]/);
+  return pieces.every((piece) => PLAIN_SED.test(piece.trim()));
 }
