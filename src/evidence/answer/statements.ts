@@ -1,4 +1,5 @@
 import {
+  ADVICE,
   ADVICE_HEADINGS,
   GENERAL,
   HEDGES,
@@ -155,7 +156,7 @@ export const isAdvice = (statement: Sentence): boolean =>
   statement.isInAdvice || GENERAL.has(statement) || isOffer(statement);
 /** Of the words themselves, wherever they stand. */
 export const isOffer = (statement: Sentence): boolean =>
-  IMPERATIVES.beginsAt(statement, Math.max(0, firstWord(statement)));
+  ADVICE.has(statement) || IMPERATIVES.beginsAt(statement, Math.max(0, firstWord(statement)));
 
 /** Whether a word makes what follows a plan: not the month in "3 May", not "I can see that it was approved". */
 export function isHedge(passage: Passage, i: number): boolean {

@@ -1,6 +1,7 @@
 export { ACTS, LOOKUPS, PLAIN_ACTS, READS, SAYING, TEXT_ACTS } from './acts.ts';
 export {
   ABSENCES,
+  ADVICE,
   ADVICE_HEADINGS,
   ALL,
   ALREADY,

@@ -22,9 +22,20 @@ export const IMPERATIVES = new Phrases({
   zh: '请, 建议',
 });
 
-/** Of what is so as a rule, and of examples: an amount in it is a fact all the same. */
+/** Advice, offers, limits of the speaker and general truths: no claim about what was done or found. */
+export const ADVICE = new Phrases({
+  en: "you can, you could, you should, you may, you might, you'll need, you will need, you would need, you need to, you'll want, i recommend, i'd recommend, i would recommend, i suggest, i'd suggest, we recommend, recommend checking, consider, make sure, be sure, feel free, let me know, would you like, if you, i can help, i can provide, happy to, would need, please, i'll, i will, let me, let's, i would, would be, could be, should be, may be, might be, can be, i need, we need, remember to, worth, ideal for, suitable for, for example, for instance, such as, recommended, suggested, to get, in order to, want to, next step, next steps, assuming, like",
+  de: 'sie können, du kannst, ich empfehle, sollten, könnten, falls, wenn sie, zum beispiel',
+  es: 'puedes, puede, podría, recomiendo, debería, si desea, por ejemplo',
+  fr: 'vous pouvez, je recommande, devriez, si vous, par exemple',
+  pt: 'você pode, recomendo, deveria, se você, por exemplo',
+  ja: 'ください, おすすめ, 場合, でしょう, かもしれません, 例えば',
+  zh: '建议, 可以, 如果, 请, 例如, 可能',
+});
+
+/** Of what is so as a rule: an amount in it is a fact all the same. */
 export const GENERAL = new Phrases({
-  en: 'depends on, depending on, in general, generally, typically, usually, often, tends to, normally, in most cases, for example, for instance, recommended, ideal for, suitable for, worth, next step, next steps, remember to',
+  en: 'depends on, depending on, in general, generally, typically, usually, often, tends to, normally, in most cases',
   de: 'normalerweise, in der regel',
   es: 'normalmente, generalmente',
   fr: 'généralement',

@@ -7,6 +7,8 @@ import type { Rule, RuleFinding } from './types.ts';
 const SAVED =
   /(?<![\p{L}\d])(?:saved|stored|exported|written|wrote|created|generated|available|located|downloaded|placed|gespeichert|erstellt|guardad[oa]|cread[oa]|enregistré|créé|salvo|criado)(?!\p{L})|保存|生成|作成|创建/u;
 const OF_FILES = /file|sav|writ|creat|generat|convert|tool|document|could|unable|cannot|not able/;
+const LISTED =
+  /^\W{0,8}(?:[-*•]|\d{1,2}[.)])?\W{0,4}(?:(?:file|path|location|saved|output|report|pdf|html)[^:]{0,24}:\W{0,4})?(?:~|\.)?\//i;
 const A_FILE = /(?:^|\/)[^/\s]+\.[a-z0-9]{1,5}$/;
 
 export const unwrittenFile: Rule = {
@@ -23,9 +25,15 @@ export const unwrittenFile: Rule = {
       ({ kind, lower }, i) =>
         kind !== 'code' && OF_FILES.test(lower) && admitsFailure(reading.statements[i] as Sentence),
     );
+    let opens = false;
     for (const statement of reading.statements) {
+      if (statement.kind === 'label')
+        opens =
+          /(?:files?|outputs?|deliver\w*)\b[^:]{0,20}(?:created|generated|saved|produced|written|:)/.test(
+            statement.lower,
+          ) || /saved|created|generated/.test(statement.lower);
       if (statement.kind !== 'claim' || isPlan(statement)) continue;
-      if (!SAVED.test(statement.lower)) continue;
+      if (!SAVED.test(statement.lower) && !(opens && LISTED.test(statement.text))) continue;
       const path = reading.facts.find(
         (fact) =>
           fact.statement === statement &&

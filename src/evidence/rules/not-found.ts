@@ -27,8 +27,20 @@ const figureNotFound: Rule = {
   kind: 'unsupported_number',
   needsAllSteps: true,
   apply: (reading) =>
-    firstOfEach(missing(reading).filter((fact) => fact.kind === 'figure' && isConcrete(fact))),
+    firstOfEach(
+      missing(reading).filter(
+        (fact) => fact.kind === 'figure' && isConcrete(fact) && !isRepeated(fact, reading.facts),
+      ),
+    ),
 };
+
+/** The score of a heading that the next statement with a score says as well. */
+const isRepeated = (fact: Fact, facts: readonly Fact[]): boolean => {
+  if (fact.kind !== 'figure' || fact.statement.kind !== 'label') return false;
+  const next = facts.slice(facts.indexOf(fact) + 1).find((one) => isScore(one));
+  return next?.kind === 'figure' && next.statement.kind !== 'label' && next.figure.raw === fact.figure.raw;
+};
+const isScore = (fact: Fact): boolean => fact.kind === 'figure' && fact.figure.dimension === 'ratio';
 
 /** A figure that is more than a small whole number without a unit. */
 const isConcrete = (fact: Fact): boolean => {

@@ -1,9 +1,9 @@
 /** What an answer says it rests on, and what it counts itself. */
 import { admitsFailure, isConditional, isPlan, type Sentence } from '../answer/index.ts';
 import { Phrases } from '../phrases/index.ts';
-import { numberOfWord } from '../values/index.ts';
+import { daysIn, numberOfWord } from '../values/index.ts';
 import { onStatement } from './finding.ts';
-import type { Rule } from './types.ts';
+import type { AnswerReading, Rule } from './types.ts';
 
 const SOURCED = new Phrases({
   en: 'based on current, based on recent, based on the latest, based on my search, based on my research, based on real time, based on the search, based on market, based on live, according to the search, according to recent, from multiple sources, from various sources, search results show, i found, i researched, current market, latest data, real time data, up to date data',
@@ -29,6 +29,46 @@ const failedSource: Rule = {
       (one) => one.kind === 'claim' && SOURCED.has(one) && !isPlan(one) && !isConditional(one),
     );
     return statement === undefined ? [] : [onStatement(statement, looks.at(-1)?.index)];
+  },
+};
+
+const IN_FUTURE =
+  /\b(?:near future|upcoming|coming (?:days|weeks|months)|(?:in )?the next (?:few )?(?:days|weeks|months)|soon)\b/;
+const OF_TODAY = /^(?:current|now|today|date|time|clock)$/;
+const YEAR = /\b(?:19|20)\d\d\b/;
+/** The days of a text that have a year: `20250722`. */
+function datesIn(text: string): readonly number[] {
+  return daysIn(text).flatMap(({ start, end, readings: [day = 0] }) => {
+    const year = YEAR.exec(text.slice(start, end + 6))?.[0];
+    return year === undefined || day % 100 === 0 ? [] : [Number(year) * 10_000 + day];
+  });
+}
+
+const MAX_TODAY_CHARS = 600;
+/** The day on which the run was made, by a call that was asked for it, or for nothing. */
+function findToday({ steps }: AnswerReading): { readonly today: number; readonly index: number } | undefined {
+  for (const { argumentsText, toolWords, text, index, isRead, isListing } of steps) {
+    const isAsked = toolWords.some((word) => OF_TODAY.test(word)) || argumentsText === '';
+    if (!isAsked || !isRead || isListing || text.length > MAX_TODAY_CHARS) continue;
+    const [today, other] = new Set(datesIn(text));
+    if (today !== undefined && other === undefined) return { today, index };
+  }
+  return undefined;
+}
+
+const pastAsFuture: Rule = {
+  name: 'past-days-as-future',
+  says: 'says of days that they are to come, but a call says that today is later',
+  kind: 'wrong_value',
+  needsAllSteps: false,
+  apply: (reading) => {
+    const said = reading.statements.filter((one) => one.kind === 'claim' && IN_FUTURE.test(one.lower));
+    const now = said.length === 0 ? undefined : findToday(reading);
+    if (now === undefined) return [];
+    const dates = reading.statements.flatMap(({ text }) => datesIn(text));
+    return dates.length === 0 || dates.some((date) => date >= now.today)
+      ? []
+      : said.slice(0, 1).map((one) => onStatement(one, now.index));
   },
 };
 
@@ -79,4 +119,4 @@ const otherDistance: Rule = {
   },
 };
 
-export const SOURCE_RULES: readonly Rule[] = [failedSource, otherSpan, otherDistance];
+export const SOURCE_RULES: readonly Rule[] = [failedSource, pastAsFuture, otherSpan, otherDistance];

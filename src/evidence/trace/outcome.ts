@@ -55,28 +55,28 @@ export function readOutcome(value: unknown, toolWords: readonly string[], isRead
   if (value === '' && (!isRead || toolWords.some((word) => SILENT_TOOLS.has(word)))) return { outcome: 'ok' };
   // Many calls that change something answer nothing.
   if (value === undefined || value === null || value === '') return { outcome: isRead ? 'empty' : 'ok' };
-  return outcomeOf(value, { toolWords, isRead }, 0);
+  return readValue(value, { toolWords, isRead }, 0);
 }
 
-function outcomeOf(value: unknown, call: Call, depth: number): StepEnd {
-  if (typeof value === 'string') return outcomeOfText(value, call);
-  if (Array.isArray(value)) return outcomeOfList(value, call, depth);
-  return isObject(value) ? outcomeOfRecord(value, call, depth) : { outcome: 'ok' };
+function readValue(value: unknown, call: Call, depth: number): StepEnd {
+  if (typeof value === 'string') return readText(value, call);
+  if (Array.isArray(value)) return readList(value, call, depth);
+  return isObject(value) ? readRecord(value, call, depth) : { outcome: 'ok' };
 }
 
 /** Of a call that looks, several members are what was found. */
-function outcomeOfList(list: readonly unknown[], call: Call, depth: number): StepEnd {
+function readList(list: readonly unknown[], call: Call, depth: number): StepEnd {
   if (list.length === 0) return { outcome: 'empty' };
   if (call.isRead && list.length > 1) return { outcome: 'ok' };
   const members = list.slice(0, MAX_MEMBERS).filter(isObject);
-  const failed = members.filter((one) => outcomeOfRecord(one, call, depth + 1).outcome === 'failed').length;
+  const failed = members.filter((one) => readRecord(one, call, depth + 1).outcome === 'failed').length;
   return ofCounts(failed, members.length - failed) ?? { outcome: 'ok' };
 }
 
 const ofCounts = (failed: number, done: number): StepEnd | undefined =>
   failed === 0 ? undefined : done > 0 ? { outcome: 'partial', done } : FAILED_STATE;
 
-function outcomeOfText(text: string, { toolWords, isRead }: Call): StepEnd {
+function readText(text: string, { toolWords, isRead }: Call): StepEnd {
   const head = text.slice(0, HEAD_CHARS);
   const counted = countsIn(text.length > 2 * HEAD_CHARS ? `${head}\n${text.slice(-HEAD_CHARS)}` : text);
   if (counted.failed > 0)
@@ -143,7 +143,7 @@ const FAILED_NOUNS = new Phrases({
   zh: '失败, 错误, 跳过',
 });
 
-function outcomeOfRecord(record: Record<string, unknown>, call: Call, depth: number): StepEnd {
+function readRecord(record: Record<string, unknown>, call: Call, depth: number): StepEnd {
   const { toolWords, isRead } = call;
   const names = firstKeys(record);
   if (names.length === 0) return { outcome: 'empty', hadNoEffect: true };
@@ -170,9 +170,9 @@ function outcomeOfRecord(record: Record<string, unknown>, call: Call, depth: num
     } else if (Array.isArray(value) && !ASIDE.test(key)) {
       if (key.startsWith('not')) counts.failed += value.length;
       else if (FAILED_NOUNS.hasWord(key) || SUCCESSES.hasWord(key)) count(counts, key, value.length);
-      else if (!isRead && depth < MAX_DEPTH) parts = outcomeOfList(value, call, depth);
+      else if (!isRead && depth < MAX_DEPTH) parts = readList(value, call, depth);
     } else if (isObject(value) && (PAYLOADS.has(key) || !isRead) && !ASIDE.test(key) && depth < MAX_DEPTH)
-      isFailedState ||= outcomeOfRecord(value, call, depth + 1).outcome === 'failed';
+      isFailedState ||= readRecord(value, call, depth + 1).outcome === 'failed';
     holdsNothing &&= saysNothing(key, value);
   }
   if (isFailed) return FAILED;
