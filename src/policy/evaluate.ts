@@ -119,11 +119,6 @@ export function findTemplate({ promptTemplateId }: GateCall): string | undefined
   return promptTemplateId ?? getGovernance(context.active())?.promptTemplateId;
 }
 
-/** The session of a call: its own, or that of the context. */
-export function findSession({ sessionId }: Pick<GateCall, 'sessionId'>): string | undefined {
-  return sessionId ?? getGovernance(context.active())?.sessionId;
-}
-
 function requestProblem(
   server: string,
   method: RequestMethod,
