@@ -23,7 +23,6 @@ interface Runner {
 /** By their manuals: POSIX.1-2024, GNU coreutils 9, findutils 4.9, util-linux 2.39, bash 5.2, sudo 1.9. */
 const RUNNERS: Readonly<Record<string, Runner>> = {
   builtin: {},
-  chronic: { flags: '-v -e' },
   chroot: { operands: 1, otherwise: 'sh' },
   command: { flags: '-p -v -V' },
   doas: { flags: '-n', valued: '-u' },
@@ -35,7 +34,6 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   setsid: { flags: '-c -f -w' },
   stdbuf: { valued: '-i -o -e' },
   sudo: { flags: '-n -E -H -k -S -b', valued: '-u -g -h -p -C', assigns: true },
-  taskset: { flags: '-a', operands: 1 },
   time: { flags: '-p -v' },
   timeout: { flags: '-f -v --foreground --preserve-status', valued: '-k -s', operands: 1 },
   unbuffer: {},
@@ -151,7 +149,7 @@ export function shellCode(program: string, words: readonly CommandWord[]): strin
 
 /** Programs that run what they are given in forms of their own. */
 const OPAQUE = new Set(
-  `zsh ksh mksh ash fish csh tcsh busybox pwsh powershell cmd at batch crontab su runuser pkexec script watch parallel flock strace ltrace gdb lldb expect unshare nsenter ssh screen tmux
+  `zsh ksh mksh ash fish csh tcsh busybox pwsh powershell cmd chronic taskset tcpdump at batch crontab su runuser pkexec script watch parallel flock strace ltrace gdb lldb expect unshare nsenter ssh screen tmux
   xterm bind complete enable fc hash start-stop-daemon systemd-run entr run-parts valgrind perf capsh prlimit setarch rlwrap ed osascript socat`.split(
     /\s+/,
   ),
@@ -171,7 +169,7 @@ const AWK: Carrier = {
   long: 'file exec include load source',
   text: /system|getline|(?<!\|)\|(?!\|)|>(?!=)|@\w/,
 };
-const CONTAINERS: Carrier = { text: /^(?:run|exec|create|debug)$/ };
+const CONTAINERS: Carrier = { text: /^(?:run|exec|create|debug|eval)$/ };
 const SSH: Carrier = { short: 'SFbD', text: /(?:Proxy|Local|KnownHosts)Command|Provider/i };
 const NETCAT: Carrier = { short: 'ec', long: 'exec sh-exec lua-exec' };
 const VIM: Carrier = { short: 'cSsue', long: 'cmd', text: /^\+/ };
@@ -181,16 +179,15 @@ const NPM: Carrier = { short: 'c', long: 'call' };
 /** By https://gtfobins.github.io and their manuals: GNU tar 1.35 and sed 4.9, git 2.43, Python 3.12, Node 22, Perl 5.38. */
 const CARRIERS: Readonly<Record<string, Carrier>> = {
   ...{ awk: AWK, gawk: AWK, mawk: AWK, nawk: AWK, vi: VIM, vim: VIM, nvim: VIM, view: VIM, ex: VIM },
-  ...{ scp: SSH, sftp: SSH, nc: NETCAT, ncat: NETCAT, node: NODE, bun: NODE, npm: NPM, npx: NPM },
-  ...{ docker: CONTAINERS, podman: CONTAINERS, kubectl: CONTAINERS },
-  deno: { text: /^eval$/ },
+  ...{ scp: SSH, sftp: SSH, nc: NETCAT, ncat: NETCAT, npm: NPM, npx: NPM },
+  ...{ node: NODE, bun: NODE, ruby: NODE, lua: NODE },
+  ...{ docker: CONTAINERS, podman: CONTAINERS, kubectl: CONTAINERS, deno: CONTAINERS },
   gcc: { short: 'B', text: /^-(?:wrapper|fplugin|specs)/ },
   git: {
     long: 'config-env exec-path upload-pack receive-pack open-files-in-pager exec extcmd ext-diff',
     text: /^(?:ext::|-O|!)|^(?:foreach|run|filter-branch)$/,
   },
   less: { text: /^\+/ },
-  lua: { short: 'e', stops: true },
   make: { short: 'E', long: 'eval', text: /=(?![\d.]*$)/ },
   man: { short: 'PH', long: 'pager html' },
   perl: { short: 'eEMm', stops: true },
@@ -198,7 +195,6 @@ const CARRIERS: Readonly<Record<string, Carrier>> = {
   psql: { text: /\\|`|\bprogram\b/i },
   python: { short: 'c', stops: true },
   rsync: { short: 'e', long: 'rsh rsync-path' },
-  ruby: { short: 'e', stops: true },
   sed: { short: 'f', long: 'file expression' },
   sort: { long: 'compress-program' },
   split: { long: 'filter' },
@@ -208,7 +204,6 @@ const CARRIERS: Readonly<Record<string, Carrier>> = {
     long: 'checkpoint-action to-command use-compress-program info-script',
     text: /^\w*[IF]/,
   },
-  tcpdump: { short: 'z' },
   wget: { short: 'e', long: 'execute use-askpass' },
   zip: { text: /^-TT|^--unzip-command/ },
 };
