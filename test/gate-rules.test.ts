@@ -21,7 +21,10 @@ const TOOLS = {
         },
       },
       { name: 'list', annotations: { readOnlyHint: true }, inputSchema: { type: 'object' } },
-      { name: 'broken', inputSchema: { type: 'object', properties: { a: { $ref: '#/nowhere' } } } },
+      {
+        name: 'broken',
+        inputSchema: { type: 'object', properties: { a: { $ref: 'https://elsewhere.example/schema.json' } } },
+      },
       { name: 'ahead', inputSchema: { type: 'object', properties: { a: { pattern: 'b(?=a)' } } } },
     ],
   },

@@ -42,6 +42,8 @@ for (const databases of testDatabases()) {
         // Tokens and cost that are counted elsewhere have no columns.
         const fields = ATTRIBUTE_FIELDS.filter(({ column }) => column !== 'counted_on');
         const values = new Map(fields.map((field) => [field.column, randomValue(field, random)]));
+        // No prompt is empty: zero stands for what nobody counted.
+        if (values.get('prompt_tokens') === 0) values.set('prompt_tokens', 1);
         const attributes = Object.fromEntries(
           [...values].map(([column, value]) => [`observatory.${column}`, value]),
         );
