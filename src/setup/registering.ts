@@ -6,8 +6,8 @@ import { getObservatoryInstrumentations, McpInstrumentation, openCalls } from '.
 import { flushAfterHandler } from './after-response.ts';
 import {
   giveWay,
+  hasNoHooks,
   installModuleHooks,
-  isBun,
   keepRequireHook,
   onMeterProvider,
   patchInstalled,
@@ -44,13 +44,14 @@ async function hookAndStart(isFirst: boolean): Promise<void> {
     const running = runningProvider();
     // Before the hooks: loading through them is several times slower.
     const sdks = running === undefined ? await startAndGiveWay() : await joinRunning(running);
-    if (!isBun) await installModuleHooks();
-    if (!isBun) flushAfterHandler(process.env);
+    if (!hasNoHooks) await installModuleHooks();
+    if (!hasNoHooks) flushAfterHandler(process.env);
     const instrumentations = getObservatoryInstrumentations();
     keepRequireHook(instrumentations);
-    if (isBun) await patchInstalled(instrumentations, process.cwd());
+    if (hasNoHooks) await patchInstalled(instrumentations, process.cwd());
     sdks.use(instrumentations);
-    if (!isBun) for (const one of instrumentations) if (one instanceof McpInstrumentation) one.watchWire();
+    if (!hasNoHooks)
+      for (const one of instrumentations) if (one instanceof McpInstrumentation) one.watchWire();
     process.once('beforeExit', () => {
       openCalls.abandonAll();
       reportHooks();

@@ -1,9 +1,9 @@
-export { isBun, patchInstalled } from './bun.ts';
 export { diagnose } from './diagnosis.ts';
 export { isDisabled } from './disabled.ts';
 export { wantsOtlp } from './environment.ts';
 export { installedPackage } from './installed.ts';
 export { installModuleHooks, onImport } from './module-hooks.ts';
+export { hasNoHooks, patchInstalled } from './patch-installed.ts';
 export { keepRequireHook } from './require-hook.ts';
 export { findProcessors, giveWay, type OtherProcessors, onMeterProvider } from './running-sdk.ts';
 export { hookedPackages, reportHooks, warnOfObstacles } from './self-check.ts';

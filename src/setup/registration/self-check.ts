@@ -9,7 +9,7 @@ import {
   hookedModules,
   OPENAI_VERSIONS,
 } from '../../instrumentation/index.ts';
-import { isBun } from './bun.ts';
+import { hasNoHooks } from './patch-installed.ts';
 import { isPreloaded } from './preloads.ts';
 
 /** The packages our instrumentations hook, with their versions. */
@@ -43,7 +43,7 @@ function loadedTooEarly(): string[] {
  * @param isFirst whether the host, such as Next.js, calls us before it loads the application.
  */
 export function warnOfObstacles(isFirst: boolean): void {
-  if (!isFirst && !isBun && !isPreloaded()) {
+  if (!isFirst && !hasNoHooks && !isPreloaded()) {
     diag.warn(
       'mcp-observatory: mcp-observatory/register was loaded by the program itself: what it imports statically was resolved before and is not traced. Write: node --import mcp-observatory/register app.js, or load the rest by await import() after it, or use instrumentMcpServer(), instrumentMcpClient() and manuallyInstrument()',
     );

@@ -5,8 +5,9 @@ import { diag } from '@opentelemetry/api';
 import type { Instrumentation, InstrumentationModuleDefinition } from '@opentelemetry/instrumentation';
 import { inRange, installedPackage } from './installed.ts';
 
-/** Whether this is Bun, whose loader has no hooks. */
-export const isBun: boolean = process.versions.bun !== undefined;
+const { bun, deno } = process.versions;
+/** Whether modules cannot be hooked as they load: Bun has no hooks, and hooked Deno reads JSON as a program. */
+export const hasNoHooks: boolean = bun !== undefined || deno !== undefined;
 
 /**
  * Imports the packages that the application of this folder has installed, as its own imports would, and patches them
@@ -22,7 +23,7 @@ export async function patchInstalled(
       try {
         await patch(definition, folder);
       } catch (error) {
-        diag.warn(`mcp-observatory: ${definition.name} cannot be traced in Bun`, error);
+        diag.warn(`mcp-observatory: ${definition.name} cannot be traced here`, error);
       }
     }
   }
@@ -42,6 +43,7 @@ async function patch(definition: InstrumentationModuleDefinition, folder: string
 }
 
 function resolved(name: string, folder: string): string {
-  const { Bun } = globalThis as unknown as { Bun: { resolveSync(name: string, from: string): string } };
-  return Bun.resolveSync(name, folder);
+  const { Bun } = globalThis as { Bun?: { resolveSync(name: string, from: string): string } };
+  // In Deno a name is looked up from this package, which is in the folder of the application.
+  return Bun === undefined ? name : Bun.resolveSync(name, folder);
 }
