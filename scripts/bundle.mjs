@@ -100,6 +100,9 @@ async function bundleCode() {
         { name: 'postgres', test: /\/src\/(?:postgres\/(?!embedded-thread)|clickhouse\/)/ },
         { name: 'execution', test: /\/src\/execution\/(?:instrument|tool-error|shadow\/under-way)\.ts/ },
         { name: 'instrumentation', test: /\/src\/instrumentation\// },
+        // A few lines each, of what servers and commands ask of a store.
+        { name: 'decide', test: /\/src\/approvals\/(?:decide-now|review-database|sql)\.ts/ },
+        { name: 'run-row', test: /\/src\/runs\/(?:status|units|store\/(?:run-row|tax))\.ts/ },
         // What several commands share, a few lines each.
         {
           name: 'command-line',

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { Finding, Golden, Pace, ProviderExchange } from '../file/index.ts';
 
 /** After an answer, the next one waits so many turns of the event loop, for the program to take up the first. */
