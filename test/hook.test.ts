@@ -222,6 +222,7 @@ test('a hook that enforces fails closed, one that observes is not in the way', a
   const missing = ['--enforce', '--policy', join(work, 'missing.json')];
   assert.equal((await hook('claude-code', event, missing)).code, 2);
   assert.equal((await hook('nobody', event)).code, 2);
+  assert.equal((await hook('claude-code', event, ['--enforce', '--policy', '/dev/zero'])).code, 2);
   assert.equal((await hook('claude-code', event, ['--enforce=true'])).code, 2);
 });
 
@@ -302,6 +303,15 @@ test('links and the hooks of others in the settings stay, and what cannot be edi
   await run('uninstall', 'shared');
   assert.match(read('shared'), /"mine"/);
   assert.doesNotMatch(read('shared'), / hook claude-code /);
+
+  const like = { type: 'command', command: '/opt/acme/guard hook claude-code --policy /etc/acme.json' };
+  const others = JSON.stringify({ hooks: { PreToolUse: [{ matcher: '*', hooks: [like] }] } });
+  writeFileSync(at('alike'), others);
+  assert.match((await run('uninstall', 'alike')).stdout, /has no hooks of ours/);
+  await install('alike');
+  assert.match(read('alike'), /\/opt\/acme\/guard hook claude-code/);
+  await run('uninstall', 'alike');
+  assert.equal(read('alike'), others);
 
   const refused: Readonly<Record<string, Buffer>> = {
     latin: Buffer.from('{"a":"\xff"}', 'latin1'),
