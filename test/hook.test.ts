@@ -12,7 +12,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { PassThrough } from 'node:stream';
+import { mock, test } from 'node:test';
+import { commandIo } from '../src/cli/command-line/index.ts';
 import { hookCommand } from '../src/cli/hook/index.ts';
 import { type AuditRecord, auditRecords } from './support/audit-records.ts';
 import { runCommand } from './support/run-command.ts';
@@ -224,6 +226,12 @@ test('a hook that enforces fails closed, one that observes is not in the way', a
   assert.equal((await hook('nobody', event)).code, 2);
   assert.equal((await hook('claude-code', event, ['--enforce', '--policy', '/dev/zero'])).code, 2);
   assert.equal((await hook('claude-code', event, ['--enforce=true'])).code, 2);
+  mock.timers.enable({ apis: ['setTimeout'] });
+  const open = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough(), env: {} };
+  const waiting = hookCommand.run(['codex', '--policy', policy, '--enforce'], commandIo(open));
+  mock.timers.tick(10_000);
+  mock.timers.reset();
+  assert.equal(await waiting, 2, 'an event that never ends');
 });
 
 test('settings are edited beside what they hold, and restored byte by byte', async () => {
