@@ -16,7 +16,7 @@ import { agent, chat, model, OURS, own, type Part, plain, spansOf, usage } from 
 import { exportSpans } from './support/export.ts';
 import { post } from './support/http-post.ts';
 import { BEARER, PAGE_TOKEN } from './support/page-token.ts';
-import { noPostgres, type PostgresServer, startQuietPostgres } from './support/postgres-server.ts';
+import { noPostgres, type PostgresServer, runSql, startQuietPostgres } from './support/postgres-server.ts';
 import { rollUpAll } from './support/roll-up.ts';
 import { runCommand } from './support/run-command.ts';
 import { waitUntil } from './support/wait-until.ts';
@@ -163,6 +163,17 @@ describe('on Postgres', { skip: noPostgres() }, () => {
       findings: { name: string }[];
     };
     assert.equal(rest[0]?.name, 'responses_counted_twice', 'what can be settled is');
+
+    // Others may write to the table as well, and have functions that are called alike.
+    await runSql(
+      place.url,
+      `UPDATE mcp_traces SET attributes = '[]', answer_hash = 'x', cost_usd = CASE WHEN model IS NULL THEN 1e308 ELSE 'NaN' END;
+      CREATE SCHEMA other; CREATE FUNCTION other.mcp_traces_reprice(jsonb) RETURNS bigint RETURN 1`,
+    );
+    const odd = [await db(place, 'check', '--json'), await db(place, 'reprice', '--dry-run')];
+    for (const { stdout, stderr } of odd) assert.doesNotMatch(stdout, /^$|NaN|Infinity|_usd":null/, stderr);
+    const alike = { url: `${place.url}?options=-csearch_path%3Dother,public` };
+    await assert.rejects(db(alike, 'reprice'), { message: /mcp_traces_reprice\(\) in schema other/ });
   });
 
   const priceFile = (name: string, models: Readonly<Record<string, number>>): string => {

@@ -12,7 +12,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { PassThrough } from 'node:stream';
+import { mock, test } from 'node:test';
+import { commandIo } from '../src/cli/command-line/index.ts';
 import { hookCommand } from '../src/cli/hook/index.ts';
 import { type AuditRecord, auditRecords } from './support/audit-records.ts';
 import { runCommand } from './support/run-command.ts';
@@ -222,7 +224,14 @@ test('a hook that enforces fails closed, one that observes is not in the way', a
   const missing = ['--enforce', '--policy', join(work, 'missing.json')];
   assert.equal((await hook('claude-code', event, missing)).code, 2);
   assert.equal((await hook('nobody', event)).code, 2);
+  assert.equal((await hook('claude-code', event, ['--enforce', '--policy', '/dev/zero'])).code, 2);
   assert.equal((await hook('claude-code', event, ['--enforce=true'])).code, 2);
+  mock.timers.enable({ apis: ['setTimeout'] });
+  const open = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough(), env: {} };
+  const waiting = hookCommand.run(['codex', '--policy', policy, '--enforce'], commandIo(open));
+  mock.timers.tick(10_000);
+  mock.timers.reset();
+  assert.equal(await waiting, 2, 'an event that never ends');
 });
 
 test('settings are edited beside what they hold, and restored byte by byte', async () => {
@@ -302,6 +311,15 @@ test('links and the hooks of others in the settings stay, and what cannot be edi
   await run('uninstall', 'shared');
   assert.match(read('shared'), /"mine"/);
   assert.doesNotMatch(read('shared'), / hook claude-code /);
+
+  const like = { type: 'command', command: '/opt/acme/guard hook claude-code --policy /etc/acme.json' };
+  const others = JSON.stringify({ hooks: { PreToolUse: [{ matcher: '*', hooks: [like] }] } });
+  writeFileSync(at('alike'), others);
+  assert.match((await run('uninstall', 'alike')).stdout, /has no hooks of ours/);
+  await install('alike');
+  assert.match(read('alike'), /\/opt\/acme\/guard hook claude-code/);
+  await run('uninstall', 'alike');
+  assert.equal(read('alike'), others);
 
   const refused: Readonly<Record<string, Buffer>> = {
     latin: Buffer.from('{"a":"\xff"}', 'latin1'),

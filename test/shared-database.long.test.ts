@@ -318,6 +318,7 @@ describe('a database with the tables of other programs', { skip: noPostgres() },
     for (const command of [
       ['db', 'migrate'],
       ['db', 'prune', '--older-than', '10d'],
+      ['db', 'reprice', '--since', '30d'],
       ['db', 'archive', '--older-than', '10d', '--to', tempDir()],
       ['collect', '--http', '127.0.0.1:0', '--grpc', 'off'],
       ['up', ...UP, '--keep', '10d'],

@@ -44,8 +44,9 @@ const SETTLE =
   'run: npx mcp-observatory db rollup. What stays was stored by an older version: UPDATE mcp_traces_settle_state SET next_xid = 0, and once more';
 const REPRICE = 'npx mcp-observatory db reprice --prices FILE (docs/scores.md#prices)';
 
+/** Costs that can be none, such as NaN, are left out of the sum. */
 const SUMS = `count(*)::float8 AS rows, coalesce(sum(coalesce(t.prompt_tokens::bigint, 0) + coalesce(t.completion_tokens, 0)), 0)::float8 AS tokens,
-  coalesce(sum(t.cost_usd), 0)::float8 AS cost_usd`;
+  coalesce(sum(t.cost_usd) FILTER (WHERE abs(t.cost_usd) < 1e12), 0)::float8 AS cost_usd`;
 const COUNTED = `t.start_time >= $1::timestamptz AND t.counted_on IS NULL`;
 const HAS_USAGE = '(t.prompt_tokens IS NOT NULL OR t.completion_tokens IS NOT NULL)';
 const REPEATS = `mcp_traces_repeats($1::timestamptz, 'infinity', 0, 9223372036854775807)`;
@@ -128,7 +129,7 @@ const CHECKS: readonly Check[] = [
     todo: 'please report the instrumentation (column scope): its form is not known. Answers and prompts in other forms are not affected',
     sql: `SELECT ${SUMS}, left(string_agg(DISTINCT t.scope, ', '), 200) AS detail FROM mcp_traces AS t WHERE ${COUNTED}
       AND (t.answer_hash IS NOT NULL OR t.prompt_hash IS NOT NULL) AND EXISTS (
-        SELECT FROM jsonb_each_text(t.attributes) AS told (name, value)
+        SELECT FROM jsonb_each_text(CASE jsonb_typeof(t.attributes) WHEN 'object' THEN t.attributes END) AS told (name, value)
         WHERE length(value) BETWEEN 2 AND 100000 AND left(ltrim(value), 1) IN ('{', '[')
           AND left(value, 4000) ~ '"(choices|generations|messages|candidates|role)"\\s*:'
           AND encode(sha256(convert_to(value, 'UTF8')), 'hex') IN (t.answer_hash, t.prompt_hash))

@@ -38,15 +38,20 @@ export async function ownTablesBytes(db: Queryable): Promise<number> {
 }
 
 /**
- * Checks that the search path finds the tables of this package and not those of another program that are called alike:
- * statements name tables without their schema.
+ * Checks that the search path finds the tables and functions of this package and not those of another program that are
+ * called alike: statements name them without their schema.
  *
  * @throws ObservatoryError `DATABASE_REFUSED` when tables are found in several schemas; the driver's error.
  */
 export async function refuseOtherTables(db: Queryable): Promise<void> {
   const { rows } = await db.query(
-    `SELECT c.relnamespace::regnamespace::text AS schema, string_agg(own.name, ', ' ORDER BY own.name) AS tables
-      FROM ${FOUND} GROUP BY 1 ORDER BY 1`,
+    `WITH own AS (SELECT c.relnamespace AS schema, own.name::text FROM ${FOUND}
+      UNION SELECT p.pronamespace, p.proname || '()' FROM pg_proc AS p, pg_proc AS o
+        WHERE p.proname LIKE 'mcp\\_%' AND o.proname = p.proname
+          AND o.pronamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('mcp_traces'))
+          AND array_position(current_schemas(true), p.pronamespace::regnamespace::name)
+            < array_position(current_schemas(true), o.pronamespace::regnamespace::name))
+      SELECT schema::regnamespace::text AS schema, string_agg(name, ', ' ORDER BY name) AS tables FROM own GROUP BY 1 ORDER BY 1`,
     [OWN_TABLES],
   );
   if (rows.length <= 1) return;

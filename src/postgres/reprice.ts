@@ -9,6 +9,7 @@ import {
   type TokenUsage,
 } from '../signals/index.ts';
 import { toObservatoryError } from './database-error.ts';
+import { refuseOtherTables } from './own-tables.ts';
 import { nameOfDatabase, type Queryable } from './types.ts';
 
 /** Rows read, and at most changed, by one statement. */
@@ -49,7 +50,8 @@ const REPORTED = ['provider', 'instrumentation'] as const;
  * Computes the cost of model calls again from the tokens, units and modes stored, and corrects the roll-ups with the rows.
  * Each batch is a transaction of its own; a second run changes nothing.
  *
- * @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`.
+ * @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`, for instance because
+ *   tables of another program are called alike.
  */
 export async function reprice(db: Queryable, options: RepriceOptions): Promise<RepriceResult> {
   const { since, prices, isDryRun = false } = options;
@@ -58,6 +60,7 @@ export async function reprice(db: Queryable, options: RepriceOptions): Promise<R
   const result = { checked: 0, changed: 0, beforeUsd: 0, afterUsd: 0, newlyPriced: 0 };
   const newlyUnpriced: Record<string, number> = {};
   try {
+    await refuseOtherTables(db);
     for (let after = FIRST_KEY; ; ) {
       const { rows } = await db.query(PAGE, [...range, `{${kept.join(',')}}`, ...after]);
       const changes = [];
@@ -182,4 +185,5 @@ async function writeCosts(db: Queryable, changes: readonly object[]): Promise<nu
   return Number(rows[0]?.changed);
 }
 
-const readNumber = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+const readNumber = (value: unknown): number | undefined =>
+  Number.isFinite(value) ? Number(value) : undefined;

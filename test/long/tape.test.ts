@@ -3,7 +3,7 @@
  * both gone: the same stdout each time, and each departure is named.
  */
 import assert from 'node:assert/strict';
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -500,6 +500,11 @@ test('a recording replaces no other file than a golden', async () => {
   assert.equal(code, 0);
   assert.match(stderr, /is no golden, and is not replaced/);
   assert.equal(readFileSync(file, 'utf8'), 'precious');
+  const pipe = join(tempDir(), 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const piped = await run('record', pipe, agent({ agents: [[{ text: 'done' }]] }), SERVER);
+  assert.match(piped.stderr, /is a pipe, and is not written/);
+  assert.equal(piped.code, 0);
 });
 
 /** Asks a model whose answer is of so many MiB, through `fetch` and `http`, and prints what came and the most memory. */

@@ -1,6 +1,6 @@
 /** One event of an agent's hook: decided before the tool is used, its outcome recorded after. */
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -121,6 +121,8 @@ const ASK_UNREADABLE = {
 } as const;
 
 function readHookPolicy(path: string, isEnforced: boolean): object {
+  // A pipe may never end.
+  if (!statSync(path).isFile()) throw usageError(`The policy '${path}' is no file`);
   const policy = parseStrictJson(readFileSync(path), FILE_LIMITS);
   if (!isObject(policy)) throw usageError(`The policy file '${path}' is not a JSON object`);
   if (typeof policy.version !== 'number') return policy;

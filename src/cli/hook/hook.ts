@@ -16,7 +16,7 @@ import { findPolicyPath, POLICY_FLAGS } from '../policy-options/index.ts';
 import { printableLine } from '../terminal/index.ts';
 import { CLIENTS, type HookClient } from './clients.ts';
 import { decideEvent } from './decide-event.ts';
-import { installHooks, uninstallHooks, withHooks } from './settings-file.ts';
+import { installHooks, quote, thisProgram, uninstallHooks, withHooks } from './settings-file.ts';
 
 const NAMES = Object.keys(CLIENTS);
 
@@ -46,6 +46,8 @@ Exit code 2 denies the tool where there is no JSON for it; 0 otherwise. Decision
 /** Denies, in every agent. */
 const EXIT_DENIED = 2;
 const MAX_EVENT_BYTES = 8 * 1024 * 1024;
+/** For an event to end: agents let the tool through when a hook takes too long. */
+const MAX_EVENT_MS = 10_000;
 
 const SUBCOMMANDS: CommandTable = {
   install: {
@@ -93,11 +95,17 @@ function toClient(positionals: readonly string[]): HookClient {
 async function readEvent({ stdin }: CommandIo): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of stdin) {
-    const part = Buffer.from(chunk as Uint8Array);
-    bytes += part.byteLength;
-    if (bytes > MAX_EVENT_BYTES) throw usageError(`The event is larger than ${MAX_EVENT_BYTES} bytes`);
-    chunks.push(part);
+  const late = usageError(`The event has not ended within ${MAX_EVENT_MS / 1000} seconds`);
+  const timer = setTimeout(() => stdin.destroy(late), MAX_EVENT_MS);
+  try {
+    for await (const chunk of stdin) {
+      const part = Buffer.from(chunk as Uint8Array);
+      bytes += part.byteLength;
+      if (bytes > MAX_EVENT_BYTES) throw usageError(`The event is larger than ${MAX_EVENT_BYTES} bytes`);
+      chunks.push(part);
+    }
+  } finally {
+    clearTimeout(timer);
   }
   return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
 }
@@ -138,11 +146,6 @@ function toSettings(client: HookClient, given: string | undefined): string {
 
 /** A hook that cannot start would let the tool through, so that its failure is the code that denies. */
 function toCommand(client: string, policy: string, isEnforced: boolean): string {
-  const program = [process.execPath, process.argv[1] ?? ''].map(quote).join(' ');
-  const command = `${program} hook ${client} --policy ${quote(policy)}`;
+  const command = `${thisProgram()} hook ${client} --policy ${quote(policy)}`;
   return isEnforced ? `${command} --enforce || exit ${EXIT_DENIED}` : command;
-}
-
-function quote(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

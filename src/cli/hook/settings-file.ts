@@ -13,8 +13,10 @@ import {
 } from '../command-line/index.ts';
 import type { HookClient } from './clients.ts';
 
-/** In every command of ours, so that they are found again. */
+/** In every command of ours, after the program. */
 const MARK = / hook (?:claude-code|codex|cursor|gemini-cli) --policy /;
+/** The folder or link of this package, wherever it is installed. */
+const OUR_NAME = /(?:^|[\s/\\])mcp-observatory(?:$|[\s/\\@'.])/;
 
 const BACKUP = '.before-mcp-observatory';
 
@@ -52,7 +54,25 @@ function withoutOurs(entry: unknown): readonly unknown[] {
 
 function isOurs(hook: unknown): boolean {
   const { command } = readObject(hook);
-  return typeof command === 'string' && MARK.test(command);
+  if (typeof command !== 'string') return false;
+  const [program = '', ...rest] = command.split(MARK);
+  return rest.length > 0 && (program === thisProgram() || OUR_NAME.test(program));
+}
+
+/** Whether hooks of ours are in settings; those of others may read like them. */
+function hasOurs(path: string, text: string): boolean {
+  if (!MARK.test(text)) return false;
+  const entries = Object.values(readObject(readSettings(path, text).hooks)).flatMap(readList);
+  return entries.some((entry) => [entry, ...readList(readObject(entry).hooks)].some(isOurs));
+}
+
+/** How a shell starts this program. */
+export function thisProgram(): string {
+  return [process.execPath, process.argv[1] ?? ''].map(quote).join(' ');
+}
+
+export function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 function readSettings(path: string, text: string): JsonObject {
@@ -74,7 +94,7 @@ export function installHooks(edit: FileEdit): void {
 function toOriginal(path: string, before: Buffer | undefined): Buffer | undefined {
   if (before === undefined) return undefined;
   const text = decodeUtf8(path, before);
-  return MARK.test(text) ? Buffer.from(withoutHooks(path, text)) : before;
+  return hasOurs(path, text) ? Buffer.from(withoutHooks(path, text)) : before;
 }
 
 /**
@@ -86,7 +106,7 @@ export function uninstallHooks(path: string, isDry: boolean): string | undefined
   const now = readIfThere(path);
   if (now === undefined) return undefined;
   const isAsWritten = backup !== undefined && now.equals(backup.after);
-  if (!isAsWritten && !MARK.test(now.toString('utf8'))) return undefined;
+  if (!isAsWritten && !hasOurs(path, decodeUtf8(path, now))) return undefined;
   const text = isAsWritten ? backup.before : withoutHooks(path, decodeUtf8(path, now));
   if (!isDry) restoreFile(path, BACKUP, text);
   if (text === undefined) return `${path} is removed: it was not there before`;

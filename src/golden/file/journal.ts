@@ -53,6 +53,8 @@ export class Journal {
  */
 function isTaken(path: string): boolean {
   const about = statSync(path, { throwIfNoEntry: false });
+  // To open one without a reader would hold the program for ever.
+  if (about?.isFIFO() === true) throw new Error(`${path} is a pipe, and is not written`);
   if (about?.isFile() !== true) return false;
   const start = readStart(path).trimStart();
   const [isJournal, owner] = JOURNAL.exec(start) ?? [];

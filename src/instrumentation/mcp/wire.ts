@@ -11,7 +11,7 @@
  */
 import { fstatSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
-import { onStdinUse } from '../../base/index.ts';
+import { onStdinUse, onStdoutUse } from '../../base/index.ts';
 import { reportHooked } from '../shared/index.ts';
 import { asProtocolVersion, connectionOn } from './connection.ts';
 import { isStdioHooked, receiveNotification, receiveRequest } from './inbound.ts';
@@ -48,13 +48,16 @@ class StdioWire implements TransportLike {
 export function watchStdio(telemetry: Telemetry): () => void {
   if (!isMainThread || !isPiped()) return () => {};
   let watch: StdioWatch | undefined;
-  const endWait = onStdinUse((stdin) => {
+  // Known from its first use on, also by a program that writes before it reads.
+  const endStdout = onStdoutUse(() => {});
+  const endStdin = onStdinUse((stdin) => {
     telemetry.guard.run('mcp.wire', () => {
       watch = new StdioWatch(telemetry, stdin);
     });
   });
   return () => {
-    endWait();
+    endStdin();
+    endStdout();
     watch?.stop();
   };
 }
@@ -130,7 +133,12 @@ class StdioWatch {
       if (enabled && !this.#isStopped) guard.run('mcp.wire.out', () => this.#written(args));
       return original.apply(self, args);
     };
-    for (const name of ['_write', '_writev']) this.#shadow(process.stdout, name, written);
+    // A server that writes to the descriptor itself has no such stream, and is not watched.
+    this.#undo.push(
+      onStdoutUse((stdout) => {
+        for (const name of ['_write', '_writev']) this.#shadow(stdout, name, written);
+      }),
+    );
   }
 
   /** `_write(chunk, encoding, callback)`, or `_writev([{ chunk, encoding }, ...], callback)`. */

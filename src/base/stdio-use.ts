@@ -1,0 +1,68 @@
+/**
+ * To use stdin or stdout of `process` opens it and makes it non-blocking: from then on `fs.readSync(0)` may fail with
+ * EAGAIN, and `fs.writeSync(1)` write a part. So nothing here uses one before the program does.
+ */
+type Listener<S> = (stream: S) => void;
+
+class FirstUse<S> {
+  readonly #name: 'stdin' | 'stdout';
+  readonly #listeners = new Set<Listener<S>>();
+  #original: PropertyDescriptor | undefined;
+  #used: S | undefined;
+
+  constructor(name: 'stdin' | 'stdout') {
+    this.#name = name;
+  }
+
+  wait(listener: Listener<S>): () => void {
+    if (this.#used !== undefined) {
+      listener(this.#used);
+      return () => {};
+    }
+    this.#listeners.add(listener);
+    if (this.#original === undefined) this.#replaceGetter();
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) this.#restoreGetter();
+    };
+  }
+
+  #replaceGetter(): void {
+    const found = Object.getOwnPropertyDescriptor(process, this.#name);
+    if (found?.configurable !== true || found.get === undefined) return;
+    this.#original = found;
+    Object.defineProperty(process, this.#name, { ...found, get: this.#getFirst });
+  }
+
+  #restoreGetter(): void {
+    const now = Object.getOwnPropertyDescriptor(process, this.#name)?.get;
+    if (this.#original !== undefined && now === this.#getFirst)
+      Object.defineProperty(process, this.#name, this.#original);
+    this.#original = undefined;
+  }
+
+  readonly #getFirst = (): unknown => {
+    const stream = this.#original?.get?.call(process) as S;
+    this.#restoreGetter();
+    this.#used = stream;
+    for (const listener of [...this.#listeners]) listener(stream);
+    this.#listeners.clear();
+    return stream;
+  };
+}
+
+const stdin = new FirstUse<NodeJS.ReadStream>('stdin');
+const stdout = new FirstUse<NodeJS.WriteStream>('stdout');
+
+/**
+ * Calls back once the program itself uses `process.stdin`, before it gets the stream; never if it does not.
+ * @returns a function that ends the wait.
+ */
+export function onStdinUse(listener: Listener<NodeJS.ReadStream>): () => void {
+  return stdin.wait(listener);
+}
+
+/** As {@link onStdinUse}, for stdout. */
+export function onStdoutUse(listener: Listener<NodeJS.WriteStream>): () => void {
+  return stdout.wait(listener);
+}
