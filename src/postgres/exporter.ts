@@ -39,6 +39,10 @@ export class PostgresSpanExporter extends SpanStoreExporter {
   #partitionsMadeAt = Number.NEGATIVE_INFINITY;
   #migration: Promise<unknown> | undefined;
   #isMigrating = false;
+  #seeTables = (): void => {};
+  readonly #tablesSeen = new Promise<void>((resolve) => {
+    this.#seeTables = resolve;
+  });
 
   /** @throws ObservatoryError `INVALID_OPTION` for options that cannot be used. Opens nothing. */
   constructor(options: PostgresSpanExporterOptions) {
@@ -48,12 +52,19 @@ export class PostgresSpanExporter extends SpanStoreExporter {
 
   /** Connects, and creates the tables if asked to, before there are spans; failures are those of the first export. */
   prepare(): void {
-    void withoutTracing(() => this.#database()).catch(() => {});
+    void withoutTracing(() => this.#database())
+      .catch(() => {})
+      .then(this.#seeTables);
   }
 
   /** Whether tables are being created or updated. */
   get isMigrating(): boolean {
     return this.#isMigrating;
+  }
+
+  /** Settles when it is known whether {@link isMigrating}, or the database cannot be asked. */
+  get tablesSeen(): Promise<void> {
+    return this.#pool === undefined ? Promise.resolve() : this.#tablesSeen;
   }
 
   protected async write(spans: readonly ReadableSpan[], tally: StoreTally): Promise<void> {
@@ -105,6 +116,7 @@ export class PostgresSpanExporter extends SpanStoreExporter {
     } catch {
       // The migration reports connection errors.
     }
+    this.#seeTables();
     await migrate(db).finally(() => {
       this.#isMigrating = false;
     });

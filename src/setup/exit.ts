@@ -6,9 +6,21 @@ const EXIT_MS = 1000;
 /** Creating tables takes longer than an exit may, and happens once; without them nothing could be stored. */
 const EXIT_WHILE_MIGRATING_MS = 10_000;
 
-/** How long a program waits at its end, in milliseconds: as configured, or by what the store is doing. */
-export function findExitDeadline(configuredMs: number | undefined, isMigrating: boolean | undefined): number {
-  return configuredMs ?? (isMigrating === true ? EXIT_WHILE_MIGRATING_MS : EXIT_MS);
+/** How long a program waits at its end, in milliseconds. */
+export interface ExitDeadline {
+  (): number;
+  /** Waits until it is known, for a time of this length at most. Never rejects. */
+  settle(): Promise<unknown>;
+}
+
+/** As configured, or by what the store is doing. */
+export function createExitDeadline(
+  configuredMs: number | undefined,
+  store: { readonly isMigrating: boolean; readonly tablesSeen: Promise<void> } | undefined,
+): ExitDeadline {
+  const find = () => configuredMs ?? (store?.isMigrating === true ? EXIT_WHILE_MIGRATING_MS : EXIT_MS);
+  const settle = async () => configuredMs ?? (store && isDoneWithin(EXIT_MS, store.tablesSeen));
+  return Object.assign(find, { settle });
 }
 
 /** What is flushed at the end, while it is. */
@@ -52,7 +64,7 @@ export interface ExitHandlers {
  *
  * Signals keep their effect: the signal is raised again after the flush, unless the application has its own listener.
  */
-export function flushOnExit(target: Flushable, deadline: () => number): ExitHandlers {
+export function flushOnExit(target: Flushable, deadline: ExitDeadline): ExitHandlers {
   let isTimeUsed = false;
   // Spans whose time is used up may still be written to disk, but are not sent again.
   const onExit = () => target.exportNow(isTimeUsed ? 0 : deadline());
@@ -62,6 +74,7 @@ export function flushOnExit(target: Flushable, deadline: () => number): ExitHand
     process.removeListener('exit', onExit);
   };
   const shutdown = async () => {
+    await deadline.settle();
     const deadlineMs = deadline();
     await within(deadlineMs, target.shutdown(deadlineMs));
     isTimeUsed = true;

@@ -15,7 +15,7 @@ import type { PostgresSpanExporter } from '../postgres/index.ts';
 import { DeferredEnrichment, Enricher } from '../processor/index.ts';
 import { FlushAfterResponse } from './after-response.ts';
 import { joinSdk } from './beside-sdk.ts';
-import { type ExitHandlers, findExitDeadline, flushOnExit } from './exit.ts';
+import { createExitDeadline, type ExitDeadline, type ExitHandlers, flushOnExit } from './exit.ts';
 import { type Destinations, exportNow } from './last-export.ts';
 import { type ManagedMeterProvider, type RunningMetrics, startMetrics } from './meter-provider.ts';
 import { type ResolvedStartOptions, resolveStartOptions, type StartOptions } from './options.ts';
@@ -113,7 +113,7 @@ export async function start(
     resolved.metrics === undefined || !isGlobal
       ? undefined
       : await startMetrics(resource, resolved.metrics === 'asked', process.env);
-  const deadline = () => findExitDeadline(resolved.exitDeadlineMs, store?.exporter.isMigrating);
+  const deadline = createExitDeadline(resolved.exitDeadlineMs, store?.exporter);
   return manage(tracerProvider, isGlobal, outlet, { ...to, metrics, enrichment }, resolved, deadline);
 }
 
@@ -132,7 +132,7 @@ export interface Beside {
 export async function startBeside(options: StartOptions, provider: TracerProvider): Promise<Beside> {
   const resolved = resolveStartOptions(options, process.env);
   const store = await openStore(resolved);
-  const deadline = () => findExitDeadline(resolved.exitDeadlineMs, store?.exporter.isMigrating);
+  const deadline = createExitDeadline(resolved.exitDeadlineMs, store?.exporter);
   const { tracerProvider } = joinSdk(provider, store?.processor, deadline);
   const rows = store?.processor;
   const metrics = await metricsBeside(resolved);
@@ -230,7 +230,7 @@ function manage(
   outlet: Outlet,
   destinations: Destinations,
   options: ResolvedStartOptions,
-  deadline: () => number,
+  deadline: ExitDeadline,
 ): RunningObservatory {
   const { metrics, enrichment, postgres } = destinations;
   let { otlp } = destinations;

@@ -13,8 +13,8 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-/** Listens on a port of its own and carries everything to another one. */
-export async function startProxy(targetPort: number): Promise<TcpProxy> {
+/** Listens on a port of its own and carries everything to another one; what that one sends comes later. */
+export async function startProxy(targetPort: number, delayMs?: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let isStalled = false;
   const server = createServer((near) => {
@@ -25,7 +25,8 @@ export async function startProxy(targetPort: number): Promise<TcpProxy> {
     ] as const) {
       sockets.add(from);
       from.on('data', (chunk) => {
-        if (!to.write(chunk)) from.pause();
+        if (from === far && delayMs !== undefined) setTimeout(() => to.write(chunk), delayMs);
+        else if (!to.write(chunk)) from.pause();
       });
       to.on('drain', () => {
         if (!isStalled) from.resume();

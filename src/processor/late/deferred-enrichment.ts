@@ -45,6 +45,7 @@ export class DeferredEnrichment implements SpanProcessor {
   onStart(span: Span, parentContext: Context): void {
     acceptLateWork(span);
     this.#enricher.begin(span, parentContext);
+    for (const processor of this.#next) processor.onStart(span, parentContext);
   }
 
   onEnd(span: ReadableSpan): void {
