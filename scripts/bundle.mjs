@@ -81,7 +81,7 @@ async function bundleCode() {
         // All that the command line needs before it knows the command.
         {
           name: 'errors',
-          test: /\/src\/(?:base\/(?:errors|version|printable|lines|known-options|peer)|setup\/registration\/(?:disabled|preloads))\.ts/,
+          test: /\/src\/base\/(?:errors|version|printable|lines|known-options|peer)\.ts/,
           priority: 1,
         },
         {
@@ -100,6 +100,7 @@ async function bundleCode() {
         { name: 'postgres', test: /\/src\/(?:postgres\/(?!embedded-thread)|clickhouse\/)/ },
         { name: 'execution', test: /\/src\/execution\/(?:instrument|tool-error|shadow\/under-way)\.ts/ },
         { name: 'instrumentation', test: /\/src\/instrumentation\// },
+        { name: 'registration', test: /\/src\/setup\/registration\/(?:disabled|preloads|environment)\.ts/ },
         // What several commands share, a few lines each.
         {
           name: 'command-line',

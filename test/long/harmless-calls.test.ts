@@ -348,16 +348,21 @@ const FIRST_CALL = `
   await host.close();`;
 
 test('the first call of a process does not hold the event loop, whatever schemas and texts a server sends', async () => {
-  const schemas = HOSTILE.filter(({ name }) => /^many|^patternProperties|often$/.test(name));
+  const schemas = HOSTILE.filter(({ name }) =>
+    /^many|^patternProperties|often$|^references that double/.test(name),
+  );
   assert.ok(schemas.length >= 7);
   const object = { type: 'object' };
+  const doubled = Array.from({ length: 14 }).reduce<object>((inner) => ({ allOf: [inner, inner] }), {});
   const texts = ['password=', 'AccountKey='].map((piece) => piece.repeat(500_000 / piece.length));
   const cases = [
-    ...schemas.map(({ name, schema, value }) => ({
-      name,
-      tool: { name: 't', inputSchema: object, outputSchema: { ...object, properties: { v: schema } } },
-      result: { content: [], structuredContent: { v: value } },
-    })),
+    ...[...schemas, { name: 'allOf in allOf', schema: doubled, value: {} }].map(
+      ({ name, schema, value }) => ({
+        name,
+        tool: { name: 't', inputSchema: object, outputSchema: { ...object, properties: { v: schema } } },
+        result: { content: [], structuredContent: { v: value } },
+      }),
+    ),
     ...texts.map((text) => ({
       name: `${text.slice(0, 9)}…`,
       tool: { name: 't', inputSchema: object },
