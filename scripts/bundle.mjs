@@ -100,7 +100,7 @@ async function bundleCode() {
         { name: 'postgres', test: /\/src\/(?:postgres\/(?!embedded-thread)|clickhouse\/)/ },
         { name: 'execution', test: /\/src\/execution\/(?:instrument|tool-error|shadow\/under-way)\.ts/ },
         { name: 'instrumentation', test: /\/src\/instrumentation\// },
-        { name: 'registration', test: /\/src\/setup\/registration\/(?:disabled|preloads|environment)\.ts/ },
+        { name: 'registration', test: /\/src\/setup\/registration\/(?:disabled|preloads)\.ts/ },
         // What several commands share, a few lines each.
         {
           name: 'command-line',
