@@ -19,10 +19,9 @@ import {
 import { readResults, TASKS, type Task } from './support/agentdojo.ts';
 import { needsData, readRows } from './support/data.ts';
 import { tempFile } from './support/policy-fixtures.ts';
-import { noPostgres, runSql, startPostgres } from './support/postgres-server.ts';
 import { random } from './support/random.ts';
 import { runCommand } from './support/run-command.ts';
-import { longTest, sized } from './support/size.ts';
+import { sized } from './support/size.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const SEED = Number(process.env.SEED ?? 1);
@@ -426,26 +425,4 @@ test('learn, what-if, diff and drill read an audit trail and JSON lines, and ini
     );
   }
   assert.equal((await run('init', '--strict', '--out', join(dir, 'agents.txt'))).code, 0);
-});
-
-longTest('learn and what-if read the calls of the store', { skip: noPostgres() }, async () => {
-  await using server = await startPostgres();
-  const url = await server.createMigrated();
-  const attributes = [
-    { 'gen_ai.tool.call.arguments': '{"to":"a@a.example"}', 'observatory.mcp_server': 'mail' },
-    {},
-  ];
-  await runSql(
-    url,
-    `INSERT INTO mcp_traces (trace_id, span_id, service, span_name, span_kind, status_code, start_time, end_time, operation,
-       tool_name, attributes, resource, events, links)
-     SELECT gen_random_uuid(), gen_random_uuid(), 's', 'n', 'client', 'unset', now(), now(), 'execute_tool', 'send', one, '{}',
-       '[]', '[]' FROM jsonb_array_elements('${JSON.stringify(attributes)}') one`,
-  );
-  const out = join(tempDir(), 'learned.txt');
-  const stored = ['--since', '1d', '--database-url', url];
-  const learned = await runCommand(gateCommand, ['learn', '--out', out, ...stored]);
-  assert.match(learned.stdout, /^mail\/send where to is "a@a.example"; and nothing else is given\n/);
-  assert.match(learned.stderr, /1 .*without/);
-  assert.equal((await runCommand(gateCommand, ['what-if', out, ...stored])).code, 0);
 });
