@@ -120,7 +120,7 @@ export async function driveServer(server: PublishedServer, packages: string, fol
     audit: false as const,
     enableBacktracking: false,
     // A busy machine needs longer than usual to send the last spans.
-    connection: { closeTimeoutMs: 30_000 },
+    connection: { closeTimeoutMs: 15_000 },
   };
   const { result } = await tryGhost('openai', script, {
     serverConfig,
