@@ -20,7 +20,7 @@ export function nothingThere(status: number): Error {
 
 /**
  * The error for 401 and 403, with what to do about it.
- * @param said what stands in the body.
+ * @param said the text of the body.
  */
 export function unauthorized({ status, headers }: Pick<Response, 'status' | 'headers'>, said = ''): Error {
   const challenge = headers.get('www-authenticate') ?? said;

@@ -80,7 +80,7 @@ export function reconcileArgs({ args: wanted }: Reconcile, args: JsonObject): Js
   return entries.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(entries);
 }
 
-/** What a tool says became of an effect; undefined where its result says neither, or both. */
+/** Whether an effect was done, by the result of a read tool; undefined where it says neither, or both. */
 export function readReconcile({ done, notDone }: Reconcile, result: unknown): 'done' | 'failed' | undefined {
   const { structuredContent, content, isError } = readObject(result);
   if (isError === true) return undefined;

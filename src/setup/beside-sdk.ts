@@ -174,7 +174,7 @@ const WRITES: ReadonlySet<string | symbol> = new Set<keyof ApiSpan>([
   'end',
 ]);
 
-/** Their span to whoever reads it, and both to whoever writes. */
+/** One span for both records: reads go to the application's, writes to both. */
 function joinSpans(theirs: ApiSpan, ours: ApiSpan): ApiSpan {
   const both: ApiSpan = new Proxy(theirs, {
     get(target, key) {

@@ -321,7 +321,7 @@ function sumOfIterations(whole: TokenUsage, iterations: readonly unknown[]): Tok
   return { ...whole, ...sums, requests, ...(agrees ? {} : { disagrees: true }) };
 }
 
-/** Units that are told of each request. */
+/** Units that are listed for each request. */
 export const REQUEST_UNITS = [
   'inputTokens',
   'outputTokens',

@@ -23,7 +23,7 @@ export interface RunFacts {
   readonly withheld: readonly RunCall[];
   /** Calls that were held for an approval and not made. */
   readonly held: readonly RunCall[];
-  /** What became of the requests for approvals, as far as it is known: those of held calls and of calls that were made. */
+  /** Requests for approvals with their outcomes, where known: those of held calls and of calls that were made. */
   readonly approvals: readonly WaitingRow[];
   /** Model calls; the sums of costs are over them. */
   readonly modelCalls: readonly RunSpan[];

@@ -22,7 +22,7 @@ type Clause = readonly SentencePart[];
  * Explains a run in one sentence computed from its spans: what was called, what failed, whether the answer is true to
  * it, what it cost, how long it took. The page, the command line and the MCP tools use this one.
  *
- * @param status of the run, which is told where its spans alone do not tell it.
+ * @param status of the run, for what its spans alone do not show.
  */
 export function explainRun(
   spans: readonly RunSpan[],
@@ -61,7 +61,7 @@ export function sentenceText(parts: readonly SentencePart[]): string {
   return parts.map(({ text }) => text).join('');
 }
 
-/** What waits, or what became of a call that was held and not made. */
+/** What waits, or the outcome of a call that was held and not made. */
 function waits({ held, approvals }: RunFacts): Clause {
   const open = approvals.filter(isOpen);
   const [request] = open;

@@ -131,7 +131,7 @@ export async function listWaiting(db: Queryable): Promise<WaitingLists> {
 }
 
 /**
- * What calls of a run were held for, and what became of it, in the order in which they asked; an equal call of another run
+ * What calls of a run were held for, and the outcome, in the order in which they asked; an equal call of another run
  * may have asked first. A role that may not read what people decide on sees the rest.
  */
 export async function listApprovals(
