@@ -140,8 +140,18 @@ const isOfMore = (statement: Sentence, done: number): boolean => {
   return counts.some((count) => count > Math.max(done, 1));
 };
 
+/** "Subject: all you need": what stands after the label is a text of the results. */
+const isQuoted = ({ lower }: Sentence, { known }: AnswerReading): boolean => {
+  const value = lower.slice(lower.indexOf(':') + 1).trim();
+  return lower.includes(':') && ALL.has(readPassage(value)) && known.results.includes(value);
+};
+
 /** What is said of things that an act has changed, without its verb. */
 const DONE_WORDS = /\b(?:now|done|ready|complete|in|on|off|up|set|live)\b|[已了]|すべて/;
+
+/** "All tests pass", of `npm test`. Of other commands of a shell one knows only that they were tried. */
+const isOfProgram = ({ words }: Sentence, { program = '' }: ReadStep): boolean =>
+  words.some(({ text }) => text.length >= MIN_STEM && program.toLowerCase().includes(toActStem(text)));
 
 const partFailed: Rule = {
   name: 'all-where-a-part-failed',
@@ -160,14 +170,17 @@ const partFailed: Rule = {
       if (
         claim === undefined
           ? !ALL.has(statement) ||
+            isQuoted(statement, reading) ||
             (!open.some(({ outcome }) => outcome === 'partial') && !DONE_WORDS.test(statement.lower))
           : claim.kind === 'lookup' || isOfReading(claim)
       )
         continue;
-      const { failed, done } =
+      const ends =
         claim === undefined
           ? { failed: open.filter(isUnrepaired), done: writes.filter((one) => !one.isBad) }
           : listEnds(claim, writes);
+      const { done } = ends;
+      const failed = ends.failed.filter((step) => step.program === undefined || isOfProgram(statement, step));
       const part = (claim === undefined ? open : callsFor(claim, writes)).find(
         (one) => one.outcome === 'partial' && !one.isRepaired,
       );

@@ -89,6 +89,7 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
         isSum(figure, figure.dimension === 'none' ? listFigures(facts) : besides(facts, at, known)))
     )
       facts[at] = { ...(facts[at] as Fact), state: 'derived' };
+    else if (known.mayHaveUnread(figure.raw)) facts[at] = { ...(facts[at] as Fact), state: 'found' };
   return facts;
 }
 

@@ -58,7 +58,7 @@ export function checkAnswer(
 ): TraceReading {
   const statements = listStatements(answer);
   const read = readSteps(steps);
-  const known = new Known(prompt, read);
+  const known = new Known(prompt, read, read.length < steps.length);
   const facts = read.length === 0 ? [] : checkFacts(statements, known);
   const reading: AnswerReading = {
     prompt: known.prompt,

@@ -1,4 +1,6 @@
 /** Figures and names that are presented as found and that neither results nor calls nor the user have. */
+import type { Sentence } from '../answer/index.ts';
+import { type Passage, readPassage, wordsOfName } from '../phrases/index.ts';
 import type { ReadStep } from '../trace/index.ts';
 import { type Fact, OF_SEVERAL } from './facts.ts';
 import type { AnswerReading, Rule, RuleFinding } from './types.ts';
@@ -49,10 +51,18 @@ const isConcrete = (fact: Fact): boolean => {
   if (/[<>≥≤]\s?[$€£¥]?$/.test(fact.statement.text.slice(0, fact.figure.start))) return false;
   const { dimension, value, raw } = fact.figure;
   if (value === 0 || OF_SEVERAL.has(fact.statement)) return false;
+  if (dimension === 'none' || dimension === 'money') {
+    const label = readLabel(fact.statement);
+    if (OF_SEVERAL.has(label) || label.words.at(-1)?.text === 'count') return false;
+  }
   if (dimension === 'ratio') return true;
   if (/^(?:19|20)\d\d$/.test(raw) && dimension === 'none') return true;
   return dimension === 'none' ? Math.abs(value) >= 10 : dimension !== 'percent' || Math.abs(value) !== 100;
 };
+
+/** The words of a label that is one name: `TotalSumAllInvoices: 13191.25`. */
+const readLabel = ({ text }: Sentence): Passage =>
+  readPassage(wordsOfName(/^\W{0,6}(\w{2,60})\W{0,4}:/.exec(text)?.[1] ?? '').join(' '));
 
 const nameNotFound: Rule = {
   name: 'name-not-found',

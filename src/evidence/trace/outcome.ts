@@ -1,6 +1,7 @@
 /** What a call achieved, by the words and counts of its result. */
 import { isObject } from '../../json/index.ts';
 import {
+  ACTS,
   EMPTY,
   FAILURES,
   NO_ADMISSION,
@@ -91,7 +92,9 @@ function readText(text: string, { toolWords, isRead }: Call): StepEnd {
   if (isOpening && REPORTS.hasWord(passage.lower.slice(bad.start, bad.end))) return FAILED;
   if (HTTP_FAILURE.test(passage.lower)) return FAILED;
   if (bad !== undefined && isShort) return FAILED_STATE;
-  return isEmpty ? { outcome: 'empty', hadNoEffect: true } : { outcome: 'ok' };
+  if (!isEmpty) return { outcome: 'ok' };
+  // `glob`: a tool that is not named for an act may have looked for something.
+  return { outcome: 'empty', hadNoEffect: toolWords.some((word) => ACTS.of(word).length > 0) };
 }
 
 /** Of a call that did not run to its end; other failures may be the state of what was looked at. */

@@ -39,16 +39,22 @@ const isRepaired = (step: ReadStep, later: readonly ReadStep[]): boolean =>
       (one) =>
         one.outcome === 'ok' &&
         !one.isListing &&
-        ((one.tool === step.tool && one.target === step.target) ||
+        ((one.tool === step.tool && (one.target === step.target || isNextAttempt(one, step))) ||
           (one.isRead === step.isRead &&
             step.ids.size > 0 &&
             isWithin(step.ids, one.ids) &&
             (step.ids.size > 1 || [...step.ids].some(isPlace)))),
     );
-const isWithin = (ids: ReadonlySet<string>, others: ReadonlySet<string>): boolean =>
-  [...ids].every((id) => others.has(id));
-/** A path or an address: one is enough to tell a thing. */
-const isPlace = (id: string): boolean => id.includes('/');
+/** Each is one of the others, a file by its name: one shell has `manager\tools\a.py`, another one `manager/tools/a.py`. */
+const isWithin = (ids: ReadonlySet<string>, others: ReadonlySet<string>): boolean => {
+  const files = new Set([...others].map(toFileName));
+  return [...ids].every((id) => others.has(id) || (isFile(id) && files.has(toFileName(id))));
+};
+const toFileName = (id: string): string => id.slice(Math.max(id.lastIndexOf('/'), id.lastIndexOf('\\')) + 1);
+const isFile = (id: string): boolean =>
+  /^[^/]{1,60}\.[a-z]{2,4}$/.test(toFileName(id)) && !id.includes('://');
+/** A path, a file or an address: one is enough to tell a thing. */
+const isPlace = (id: string): boolean => id.includes('/') || isFile(id);
 
 function readStep(given: TraceStep, index: number, room: number, argumentsRoom: number): ReadStep {
   // Steps may come from JSON of others: a call without a name has none.
@@ -87,16 +93,27 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
     argumentsText,
     given: isRead ? argumentsText : textOfValue(withoutTexts(args), argumentsRoom),
     lower: `${text}\n${argumentsText}`.toLowerCase(),
-    isCut: text.length >= stepRoom || isCutOff(given.result),
+    isCut: (typeof value === 'string' ? value.length : text.length) >= stepRoom || isCutOff(given.result),
     ids: idsIn(argumentsText),
     names: members.flatMap((one) =>
       typeof one === 'string' && one.length > 2 && one.length < 60
         ? [one.toLowerCase(), ...(one.includes('@') ? [(one.split('@')[0] as string).toLowerCase()] : [])]
         : [],
     ),
-    target: textOfValue(members[0], MIN_CHARS),
+    target: textOfValue(members.find(isShort) ?? members[0], MIN_CHARS),
+    program: findProgram(toolWords, args),
   };
 }
+
+/** Not the text that a file was to get. */
+const isShort = (member: unknown): boolean =>
+  typeof member !== 'string' || (member.length < MIN_CHARS && !member.includes('\n'));
+
+/** A shell ran the same program again, or another one on one of its files: attempts, of which the last counts. */
+const isNextAttempt = (one: ReadStep, step: ReadStep): boolean =>
+  step.program !== undefined &&
+  (one.program === step.program ||
+    [...step.ids].some((id) => isPlace(id) && isWithin(new Set([id]), one.ids)));
 
 const MAX_GIVEN_CHARS = 400;
 /** Arguments without the documents that a call was given to write: those are the model's own words. */
@@ -167,10 +184,24 @@ const RUNS = /^(?:sql|query|db|database|shell|bash|sh|exec|execute|terminal|comm
 const QUERY =
   /^\s{0,8}(?:(?:select|show|describe|explain|with)\s(?![^;]{0,400}\b(?:insert|update|delete|drop|alter)\b)|(?:ls|cat|du|df|grep|find|head|tail|wc|ps|stat|git (?:log|status|diff|show))(?:\s|$))/i;
 /** `SELECT … FROM …`, `du -ah build`: a command that only reads. */
-function isQuery(toolWords: readonly string[], args: unknown): boolean {
-  if (!toolWords.some((word) => RUNS.test(word))) return false;
+const isQuery = (toolWords: readonly string[], args: unknown): boolean =>
+  QUERY.test(findCommand(toolWords, args) ?? '');
+
+/** What a tool that runs any command was given to run. */
+function findCommand(toolWords: readonly string[], args: unknown): string | undefined {
+  if (!toolWords.some((word) => RUNS.test(word))) return undefined;
   const command = isObject(args) ? Object.values(args).find((one) => typeof one === 'string') : args;
-  return typeof command === 'string' && QUERY.test(command.slice(0, MAX_COMMAND_CHARS));
+  return typeof command === 'string' ? command.slice(0, MAX_COMMAND_CHARS) : undefined;
+}
+
+/** Before the program: where it runs, and its variables. */
+const BEFORE_PROGRAM = /^(?:\s{0,4}(?:cd\s[^;&]{1,300}(?:&&|;)|[A-Za-z_]\w{0,60}=\S{0,200}\s)){0,8}\s{0,8}/;
+/** "npm test", "git push"; of `python -c …` only `python`. */
+function findProgram(toolWords: readonly string[], args: unknown): string | undefined {
+  const command = findCommand(toolWords, args);
+  return command === undefined
+    ? undefined
+    : /^[\w./-]{1,60}(?: [a-z][a-z-]{1,30}(?=\s|$))?/i.exec(command.replace(BEFORE_PROGRAM, ''))?.[0];
 }
 
 const ID =

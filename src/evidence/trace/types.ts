@@ -61,6 +61,8 @@ export interface ReadStep {
   readonly ids: ReadonlySet<string>;
   /** Short texts among the arguments, in lower case. */
   readonly names: readonly string[];
-  /** The first argument. */
+  /** The first argument that is no long text. */
   readonly target: string;
+  /** What a shell was to run: "npm test". */
+  readonly program: string | undefined;
 }

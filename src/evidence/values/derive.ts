@@ -32,8 +32,9 @@ export class Addends {
     return from < numbers.length && (numbers[from] as number) <= high;
   }
 
-  /** Whether the value is a sum or difference of two numbers, a small multiple or the same in another unit; `isWide`: a share too. */
+  /** Whether the value is a number, a sum or difference of two, a small multiple or the same in another unit; `isWide`: a share too. */
   gives(value: number, off = CENT, isWide = false): boolean {
+    if (this.hasWithin(value - off, value + off)) return true;
     if (this.hasSum(value, off) || this.hasSum(-value, off) || this.hasDifference(Math.abs(value), off))
       return true;
     const isMultiple = MULTIPLES.some(

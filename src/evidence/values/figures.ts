@@ -153,8 +153,12 @@ export function toNumber(raw: string): number {
   return Number(text);
 }
 
-const AMOUNT =
-  /(?:[$€£¥]|\b(?:usd|eur|gbp|cny|rmb|jpy))\s?(\d{1,12}(?:[.,]\d{1,12}){0,5})|(?<![\d.,])(\d{1,12}(?:[.,]\d{1,12}){0,5})\s?(?:[$€£¥元円]|(?:usd|eur|gbp|cny|rmb|jpy|dollars?|euros?|yuan|yen)\b)/g;
+/** What follows the decimals is the next cell of a row: "$890.00,15-Mar". */
+const WRITTEN = String.raw`(\d{1,3}(?:[.,]\d{3}){1,5}(?:[.,]\d{1,2})?(?!\d)|\d{1,12}(?:[.,]\d{1,12})?)`;
+const AMOUNT = new RegExp(
+  String.raw`(?:[$€£¥]|\b(?:usd|eur|gbp|cny|rmb|jpy))\s?${WRITTEN}|(?<![\d.,])${WRITTEN}\s?(?:[$€£¥元円]|(?:usd|eur|gbp|cny|rmb|jpy|dollars?|euros?|yuan|yen)\b)`,
+  'g',
+);
 /** The amounts of money in a text in lower case, by their signs. */
 export const amountsIn = (text: string, limit: number): readonly number[] => {
   const amounts = new Set<number>();
@@ -174,7 +178,7 @@ export const amountsIn = (text: string, limit: number): readonly number[] => {
 /** How measures are written in a text in lower case, and the keys under which they stand without a unit. */
 const MEASURES = {
   time: {
-    written: writtenAs('time', 3600),
+    written: writtenAs('time', 31_557_600),
     keyed: keyedAs('duration|minutes|mins|seconds|secs|hours|time|eta'),
     sizes: [1, 60, 3600],
   },
@@ -199,7 +203,11 @@ function writtenAs(dimension: Dimension, most: number): RegExp {
     .flatMap(([name, [of, size]]) => (of === dimension && size <= most ? [name] : []))
     .sort((left, right) => right.length - left.length);
   const span = `(?:\\s?(?:[-–~～]|to)\\s?${number})?`;
-  return new RegExp(`(?<![\\d.,])${number}${span}[\\s-]?(${units.join('|')})(?![\\p{L}\\d])`, 'gu');
+  // "390 total minutes"
+  return new RegExp(
+    `(?<![\\d.,])${number}${span}(?:\\s[a-z]{2,12}(?=\\s))?[\\s-]?(${units.join('|')})(?![\\p{L}\\d])`,
+    'gu',
+  );
 }
 function keyedAs(words: string): RegExp {
   return new RegExp(`"[a-z_]{0,24}(?:${words})[a-z_]{0,12}":\\s?"?-?(\\d{1,15}(?:\\.\\d{1,9})?)`, 'g');

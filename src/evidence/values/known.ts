@@ -14,6 +14,7 @@ import { numberOfWord } from './number-words.ts';
 import { walkValues } from './records.ts';
 import { Slips } from './slips.ts';
 import { type Dimension, listSizes } from './units.ts';
+import { Unread } from './unread.ts';
 
 const MAX_PROMPT_CHARS = 16_384;
 const MAX_NUMBERS = 12_000;
@@ -54,8 +55,13 @@ export class Known {
   #days: ReadonlySet<number> | undefined;
   #slips: Slips | undefined;
   #counts: ReadonlySet<number> | undefined;
+  readonly #hasEarlier: boolean;
 
-  constructor(prompt: string, steps: readonly ReadStep[]) {
+  #unread: Unread | undefined;
+
+  /** @param hasEarlier whether there are calls before these steps. */
+  constructor(prompt: string, steps: readonly ReadStep[], hasEarlier = false) {
+    this.#hasEarlier = hasEarlier;
     const told = steps.filter((step) => !step.isListing);
     this.steps = told;
     this.prompt = prompt.slice(-MAX_PROMPT_CHARS).toLowerCase();
@@ -83,13 +89,16 @@ export class Known {
     const { value, plain, dimension, factor } = figure;
     if (dimension === 'ratio') return this.#hasRatio(figure);
     if (!this.#mentionsStep(figure)) return false;
+    if (isLong(figure) && (this.#set.has(value) || this.#set.has(plain))) return true;
     const off = figure.isAbout ? Math.max(figure.tolerance, roundness(figure)) : figure.tolerance;
     const numbers = (dimension === 'money' ? this.#money : undefined) ?? this.#numbers;
     const has = (center: number, within: number) => numbers.hasWithin(center - within, center + within);
     const measured = this.#measured(dimension);
     if (measured !== undefined && (figure.isSpan || dimension !== 'percent')) {
-      const within = Math.max(off, MEASURED * value) * factor;
-      return measured.hasWithin(value * factor - within, value * factor + within);
+      const within = Math.max(off, MEASURED * value);
+      return listFactors(figure).some((one) =>
+        measured.hasWithin((value - within) * one, (value + within) * one),
+      );
     }
     // "$20" of 19.95: an amount is not rounded by half.
     if (numbers !== this.#numbers) return has(value, figure.isAbout ? off : CENTS) || has(plain, 0.001);
@@ -165,9 +174,11 @@ export class Known {
       if (figure.isSpan) return false;
       const same = beside.filter(({ dimension }) => dimension === figure.dimension);
       if (figure.dimension !== 'percent')
-        return new Addends(same.map((one) => (one.value * one.factor) / figure.factor)).gives(
-          value,
-          figure.tolerance,
+        return listFactors(figure).some((factor) =>
+          new Addends(same.map((one) => (one.value * one.factor) / factor)).gives(
+            value,
+            figure.isAbout ? Math.max(figure.tolerance, MEASURED * value) : figure.tolerance,
+          ),
         );
     }
     if (figure.dimension === 'percent' && isWide) {
@@ -191,6 +202,12 @@ export class Known {
       isExact ? 0.51 : off,
       true,
     );
+  }
+
+  /** Whether the results have a number, or may have it, where they were not read. */
+  mayHaveUnread(raw: string): boolean {
+    this.#unread ??= new Unread(this.steps, this.#hasEarlier);
+    return this.#left-- <= 0 || this.#unread.mayHave(raw);
   }
 
   #ofLatest(): readonly number[] {
@@ -258,6 +275,12 @@ const MONEY =
 /** A price under its key has no sign. */
 const PRICED = /"[a-z_]{0,24}(?:price|cost|amount|total|fee|balance|fare|paid|value)[a-z_]{0,12}":\s?-?\d/;
 const SHARE = /[%％]|percent|pct|rate|ratio|share|score|prozent|\b0\.\d/;
+/** So many digits are not equal by chance, whatever they count: "519,693 bytes" of `519693 data.csv`. */
+const LONG = 5;
+const isLong = ({ raw }: Figure): boolean => raw.replace(/\D|0+$/g, '').length >= LONG;
+/** A kilobyte has 1,000 bytes or 1,024. */
+const listFactors = ({ dimension, factor }: Figure): readonly number[] =>
+  dimension === 'data' ? [factor, 1024 ** Math.round(Math.log10(factor) / 3)] : [factor];
 const CENTS = 0.0501;
 /** "8.5 minutes" of 513 seconds. */
 const MEASURED = 0.011;
