@@ -11,8 +11,6 @@ import { createInterface } from 'node:readline';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { PostgresReviewQueue } from '../src/approvals/index.ts';
-import { PolicyGate, PolicyHost } from '../src/policy/index.ts';
 import { noChromium, type Visit, visit } from './support/chromium.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
 import { post } from './support/http-post.ts';
@@ -28,15 +26,22 @@ import {
 import { tempDir } from './support/temp-dir.ts';
 import { waitUntil } from './support/wait-until.ts';
 
+type Policy = typeof import('../src/entries/policy.ts');
+type Execution = typeof import('../src/entries/execution.ts');
+
 let installed: Installed;
+let PolicyGate: Policy['PolicyGate'];
+let PolicyHost: Policy['PolicyHost'];
+let PostgresReviewQueue: Execution['PostgresReviewQueue'];
 before(async () => {
   installed = await Installed.start();
+  ({ PolicyGate, PolicyHost } = await installed.entry<Policy>('policy'));
+  ({ PostgresReviewQueue } = await installed.entry<Execution>('execution'));
 });
 after(() => installed?.[Symbol.asyncDispose]());
 
 const THIEF = fileURLToPath(new URL('./support/thief.js', import.meta.url));
 const THIEVING_SERVER = fileURLToPath(new URL('./support/thieving-server.js', import.meta.url));
-const ROLES = fileURLToPath(new URL('../../schema/roles.sql', import.meta.url));
 const PATIENCE_MS = 60_000;
 const JSON_TYPE = { 'content-type': 'application/json' };
 const APPROVE = Buffer.from('{"decision":"approve"}');
@@ -64,7 +69,7 @@ for (const command of ['ui', 'up']) {
     const state = join(tempDir(), 'state');
     let server: PostgresServer;
     let url: string;
-    let queue: PostgresReviewQueue;
+    let queue: InstanceType<Execution['PostgresReviewQueue']>;
     let page: Running;
     const start = async (port = '0', database = url, folder = state): Promise<Running> => {
       const ports = command === 'up' ? ['--http-port', '0', '--grpc-port', '0'] : [];
@@ -393,7 +398,15 @@ for (const command of ['ui', 'up']) {
         assert.equal(status, Buffer.isBuffer(body) ? 404 : 200, path);
       }
       // A page of an agent's own, with its own state, over what it may read.
-      execFileSync(findPsql() ?? '', [url, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', ROLES]);
+      execFileSync(findPsql() ?? '', [
+        url,
+        '-X',
+        '-q',
+        '-v',
+        'ON_ERROR_STOP=1',
+        '-f',
+        installed.path('schema/roles.sql'),
+      ]);
       await using login = await createRole(url, 'IN ROLE mcp_observatory_reader');
       const own = await start('0', login.url, join(tempDir(), 'state'));
       try {
@@ -409,7 +422,15 @@ for (const command of ['ui', 'up']) {
     test('the roles of the application and of those who look decide nothing', {
       skip: findPsql() === undefined && 'no psql',
     }, async () => {
-      execFileSync(findPsql() ?? '', [url, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', ROLES]);
+      execFileSync(findPsql() ?? '', [
+        url,
+        '-X',
+        '-q',
+        '-v',
+        'ON_ERROR_STOP=1',
+        '-f',
+        installed.path('schema/roles.sql'),
+      ]);
       for (const role of ['writer', 'reader']) {
         await using login = await createRole(url, `IN ROLE mcp_observatory_${role}`);
         await using own = new PostgresReviewQueue({ connection: login.url });
