@@ -98,12 +98,13 @@ describe('packages that are fetched', { skip: noPostgres() }, () => {
       npm_execpath: npm,
       npm_config_registry: 'http://127.0.0.1:9/',
       MCP_OBSERVATORY_PAGE_TOKEN: 'secret-of-the-page',
+      SAFE_AUDIT_KEY: 'key-of-the-audit-trail',
       MCP_OBSERVATORY_DATABASE_URL: url,
       DATABASE_URL: url,
     });
     const given = JSON.parse(await readFile(join(dirname(npm), 'env'), 'utf8')) as NodeJS.ProcessEnv;
     assert.equal(given.npm_config_registry, 'http://127.0.0.1:9/');
-    const ours = Object.keys(given).filter((name) => /^MCP_OBSERVATORY_|^DATABASE_URL$/.test(name));
+    const ours = Object.keys(given).filter((name) => /^MCP_OBSERVATORY_|^SAFE_|^DATABASE_URL$/.test(name));
     assert.deepEqual(ours, []);
     assert.doesNotMatch(JSON.stringify(given), /secret-of-the-page/);
   });

@@ -167,14 +167,17 @@ for (const databases of all) {
 
     test('a run is explained by its spans', async () => {
       const db = await seeded();
-      const explained = async (n: number) => {
+      const spansOf = async (n: number) => {
         const run = await findRun(db, n.toString(16).padStart(32, '0'));
-        return sentenceText(explainRun(run === undefined ? [] : await readRunSpans(db, run)));
+        return run === undefined ? [] : await readRunSpans(db, run);
       };
+      const explained = async (n: number) => sentenceText(explainRun(await spansOf(n)));
       assert.equal(
         await explained(1),
         '3 tool calls, 1 failed (send_payment: card_declined), 1 denied (delete_all: not_allowed); the answer says what the trace contradicts: risk high; $0.0200; 2.00 s in all.',
       );
+      const low = (await spansOf(1)).map((span) => ({ ...span, risk: span.risk && 'low' }) as const);
+      assert.match(sentenceText(explainRun(low)), /the answer says what the trace contradicts; \$/);
       assert.equal(
         await explained(2),
         '2 tool calls, 1 failed and was retried; unpriced: no price is known for gpt-4o; 1.50 s in all.',

@@ -4,15 +4,14 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { PostgresReviewQueue } from '../src/approvals/index.ts';
-import { PolicyGate, PolicyHost } from '../src/policy/index.ts';
 import { noChromium, type Visit, visit } from './support/chromium.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
 import { post } from './support/http-post.ts';
@@ -28,15 +27,22 @@ import {
 import { tempDir } from './support/temp-dir.ts';
 import { waitUntil } from './support/wait-until.ts';
 
+type Policy = typeof import('../src/entries/policy.ts');
+type Execution = typeof import('../src/entries/execution.ts');
+
 let installed: Installed;
+let PolicyGate: Policy['PolicyGate'];
+let PolicyHost: Policy['PolicyHost'];
+let PostgresReviewQueue: Execution['PostgresReviewQueue'];
 before(async () => {
   installed = await Installed.start();
+  ({ PolicyGate, PolicyHost } = await installed.entry<Policy>('policy'));
+  ({ PostgresReviewQueue } = await installed.entry<Execution>('execution'));
 });
 after(() => installed?.[Symbol.asyncDispose]());
 
 const THIEF = fileURLToPath(new URL('./support/thief.js', import.meta.url));
 const THIEVING_SERVER = fileURLToPath(new URL('./support/thieving-server.js', import.meta.url));
-const ROLES = fileURLToPath(new URL('../../schema/roles.sql', import.meta.url));
 const PATIENCE_MS = 60_000;
 const JSON_TYPE = { 'content-type': 'application/json' };
 const APPROVE = Buffer.from('{"decision":"approve"}');
@@ -64,7 +70,7 @@ for (const command of ['ui', 'up']) {
     const state = join(tempDir(), 'state');
     let server: PostgresServer;
     let url: string;
-    let queue: PostgresReviewQueue;
+    let queue: InstanceType<Execution['PostgresReviewQueue']>;
     let page: Running;
     const start = async (port = '0', database = url, folder = state): Promise<Running> => {
       const ports = command === 'up' ? ['--http-port', '0', '--grpc-port', '0'] : [];
@@ -143,9 +149,9 @@ for (const command of ['ui', 'up']) {
         assert.ok(allowed.includes(status), `${way}: ${status}`);
       }
     };
-    const text = async (view: Visit) => String(await view.evaluate('document.body.innerText'));
+    const seen = async (view: Visit) => String(await view.evaluate('document.body.innerText'));
     const shows = (view: Visit, words: string) =>
-      waitUntil(async () => (await text(view)).includes(words), PATIENCE_MS);
+      waitUntil(async () => (await seen(view)).includes(words), PATIENCE_MS);
     const click = (view: Visit, words: string) =>
       view.evaluate(
         `[...document.querySelectorAll('button')].find((b) => b.innerText.includes(${JSON.stringify(words)})).click()`,
@@ -268,6 +274,39 @@ for (const command of ['ui', 'up']) {
       await waitUntil(() => page.printed.length > count);
       return page.printed.at(-1) ?? '';
     };
+
+    test('a request in disguise, or after one that may decide, decides nothing', async () => {
+      const session = await signIn();
+      const { host, hostname, port } = new URL(page.address);
+      const signed = Object.entries(session).map(([name, value]) => `${name}: ${value}\r\n`);
+      const json = 'content-type: application/json\r\n';
+      const sized = `${json}content-length: ${APPROVE.length}\r\n`;
+      const target = `/api/waiting/${id}`;
+      const bare = `POST ${target} HTTP/1.1\r\nhost: ${host}\r\n${sized}\r\n${APPROVE}`;
+      const chunked = 'transfer-encoding: chunked\r\n';
+      const chunk = `${APPROVE.length.toString(16)}\r\n${APPROVE}\r\n0\r\n`;
+      const smuggling = `POST /api/session HTTP/1.1\r\nhost: ${host}\r\n${signed.join('')}`;
+      const ways: Readonly<Record<string, string>> = {
+        'on a connection that was used': `GET /api/session HTTP/1.1\r\nhost: ${host}\r\n${signed.join('')}\r\n${bare}`,
+        'in a body of two lengths': `${smuggling}content-length: 6\r\n${chunked}\r\n0\r\n\r\n${bare}`,
+        'in a body of two codings': `${smuggling}${chunked}transfer-encoding: identity\r\n\r\n0\r\n\r\n${bare}`,
+        'with a key behind the body': `POST ${target} HTTP/1.1\r\nhost: ${host}\r\n${json}${chunked}\r\n${chunk}${signed.join('')}\r\n`,
+        'with a key in a folded line': bare.replace(json, `${json}x: y\r\n ${signed.join(' ')}`),
+        'with two hosts': bare.replace('host:', 'host: evil.example\r\nhost:'),
+        'as to a proxy': bare.replace(target, `http://${host}${target}`),
+        'of another server': bare.replace(target, `//evil.example${target}`),
+        'of an old version': bare.replace('1.1', '1.0').replace(`host: ${host}\r\n`, ''),
+        'as a socket': bare.replace(json, `connection: upgrade\r\nupgrade: websocket\r\n${signed[0]}${json}`),
+        'through a tunnel': `CONNECT ${host} HTTP/1.1\r\nhost: ${host}\r\n\r\n${bare}`,
+      };
+      for (const [way, sent] of Object.entries(ways)) {
+        const socket = connect(Number(port), hostname);
+        socket.end(sent);
+        const answer = (await text(socket)).match(/^HTTP\/1\.1 \d+/gmu) ?? [];
+        assert.match(answer.at(-1) ?? '401', /(?:400|401|421)$/u, `${way}: ${answer}`);
+        await isUndecided();
+      }
+    });
 
     test('of many who decide at once, one does; an expired request is decided by nobody', async () => {
       const session = await signIn();
@@ -393,7 +432,15 @@ for (const command of ['ui', 'up']) {
         assert.equal(status, Buffer.isBuffer(body) ? 404 : 200, path);
       }
       // A page of an agent's own, with its own state, over what it may read.
-      execFileSync(findPsql() ?? '', [url, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', ROLES]);
+      execFileSync(findPsql() ?? '', [
+        url,
+        '-X',
+        '-q',
+        '-v',
+        'ON_ERROR_STOP=1',
+        '-f',
+        installed.path('schema/roles.sql'),
+      ]);
       await using login = await createRole(url, 'IN ROLE mcp_observatory_reader');
       const own = await start('0', login.url, join(tempDir(), 'state'));
       try {
@@ -409,7 +456,15 @@ for (const command of ['ui', 'up']) {
     test('the roles of the application and of those who look decide nothing', {
       skip: findPsql() === undefined && 'no psql',
     }, async () => {
-      execFileSync(findPsql() ?? '', [url, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', ROLES]);
+      execFileSync(findPsql() ?? '', [
+        url,
+        '-X',
+        '-q',
+        '-v',
+        'ON_ERROR_STOP=1',
+        '-f',
+        installed.path('schema/roles.sql'),
+      ]);
       for (const role of ['writer', 'reader']) {
         await using login = await createRole(url, `IN ROLE mcp_observatory_${role}`);
         await using own = new PostgresReviewQueue({ connection: login.url });

@@ -175,7 +175,7 @@ async function copySelf(target: string): Promise<void> {
 /** What npm needs, and its settings: tokens of the page and addresses of databases are none of its business. */
 function environmentOfNpm(env: CommandIo['env']): NodeJS.ProcessEnv {
   // Windows has names in any case.
-  const isOurs = (name: string) => /^(?:MCP_OBSERVATORY_.*|DATABASE_URL)$/iu.test(name);
+  const isOurs = (name: string) => /^(?:(?:MCP_OBSERVATORY|SAFE)_.*|DATABASE_URL)$/iu.test(name);
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isOurs(name)));
 }
 

@@ -157,7 +157,7 @@ function Outcome({ address }: { address: string }) {
   return (
     <>
       <ComparedResult data={data} />
-      <p class="foot">
+      <p class="foot acts">
         <SqlButton sources={[{ title: 'Both sides', address }]} />
       </p>
     </>

@@ -26,6 +26,8 @@ export function Chart({ totals, name }: { totals: readonly Total[]; name: string
   );
   const most = Math.max(...heights.map((values) => values.reduce((a, b) => a + b, 0)), 1e-9);
   const width = 960 / slots;
+  // Of one day alone, too, a bar is not a wall.
+  const drawnWidth = Math.min(96, width * 0.8);
   const label = (ms: number) =>
     new Date(ms).toLocaleString(
       'en-GB',
@@ -58,7 +60,7 @@ export function Chart({ totals, name }: { totals: readonly Total[]; name: string
                 <rect
                   key={`${i}-${j}`}
                   x={i * width + width * 0.1}
-                  width={width * 0.8}
+                  width={drawnWidth}
                   y={y}
                   height={Math.max(0, height - 0.6)}
                   class={`q${Math.min(j, MAX_SERIES)}`}

@@ -23,8 +23,10 @@ export function ToolsSentence({ tools, tax, route }: SentenceProps) {
     .sort((a, b) => (b.p95Ms ?? 0) - (a.p95Ms ?? 0))[0];
   return (
     <>
-      <b>{formatCount(calls)} calls</b> of {tools.length} {tools.length === 1 ? 'tool' : 'tools'},{' '}
-      {formatCount(errors)} failed
+      <b>
+        {formatCount(calls)} {calls === 1 ? 'call' : 'calls'}
+      </b>{' '}
+      of {tools.length} {tools.length === 1 ? 'tool' : 'tools'}, {formatCount(errors)} failed
       {worst !== undefined && (
         <>
           ; most failing: <a href={readRows(route, `failed:${filterValue(worst.tool)}`)}>{worst.tool}</a> (

@@ -188,7 +188,7 @@ function ByServer({ tools, taxed, route }: ByServerProps) {
                   <span class="sub">{server === '' ? '' : 'self-reported name'}</span>
                   <span class="gt">
                     {offered.length > 0 && `${offered.length} offered · `}
-                    {own.length} used · {formatCount(calls)} calls
+                    {own.length} used · {formatCount(calls)} {calls === 1 ? 'call' : 'calls'}
                   </span>
                 </div>
               </td>
