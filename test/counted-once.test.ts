@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ROOT_CONTEXT, trace } from '@opentelemetry/api';
+import { type Attributes, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import {
   InMemorySpanExporter,
   NodeTracerProvider,
@@ -381,6 +381,29 @@ describe('tokens and cost of a call are counted once', () => {
       assertCounted(exporter.getFinishedSpans(), 350, 4);
     });
   }
+
+  test('a tool call that another instrumentation has in a trace of its own, one for one', () => {
+    const exporter = new InMemorySpanExporter();
+    const spanProcessors = [new ObservatorySpanProcessor(), new SimpleSpanProcessor(exporter)];
+    const provider = new NodeTracerProvider({ spanProcessors });
+    const begin = (scope: string, tool: string, attributes: Attributes, around = ROOT_CONTEXT) =>
+      provider
+        .getTracer(scope)
+        .startSpan(scope, { attributes: { 'gen_ai.tool.name': tool, ...attributes } }, around);
+    const operation = { 'gen_ai.operation.name': 'execute_tool' };
+    const peer = (tool: string) => begin('peer', tool, { 'openinference.span.kind': 'TOOL' });
+    const others = [peer('echo')];
+    const ours = begin('mcp-observatory/frameworks', 'echo', operation);
+    const inner = begin('mcp-observatory/mcp', 'echo', operation, trace.setSpan(ROOT_CONTEXT, ours));
+    others.push(peer('echo'), peer('other'));
+    for (const span of [inner, ...others, ours]) span.end();
+    peer('echo').end();
+    const counted = exporter.getFinishedSpans().map(spanToRow);
+    assert.deepEqual(
+      counted.filter(({ counted_on: on }) => on !== null).map(({ scope, counted_on: on }) => [scope, on]),
+      [['peer', ours.spanContext().spanId]],
+    );
+  });
 
   test('what an application says that a tool costs is its own', () => {
     const attributes = { 'gen_ai.operation.name': 'execute_tool', 'observatory.cost_usd': 0.02 };

@@ -4,13 +4,13 @@ import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import * as v2Client from '@modelcontextprotocol/client';
 import * as v2Server from '@modelcontextprotocol/server';
-import { ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
+import { context, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import {
   instrumentMcpClient,
   instrumentMcpServer,
   McpInstrumentation,
 } from '../src/instrumentation/mcp/index.ts';
-import { ObservatorySpanProcessor } from '../src/processor/index.ts';
+import { DeferredEnrichment, Enricher, ObservatorySpanProcessor } from '../src/processor/index.ts';
 import { SDKS } from './support/mcp-sdks.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
 
@@ -54,34 +54,40 @@ test('a client instrumented before the OpenTelemetry SDK has started has spans a
   await client.close();
 });
 
-test('a span of a request that a server library writes into another trace is counted on ours', async () => {
-  await using bench = new TelemetryBench([new ObservatorySpanProcessor()]);
-  const server = instrumentMcpServer(new v2Server.McpServer({ name: 's', version: '1' }));
-  server.registerTool('work', {}, () => EMPTY);
-  const client = new v2Client.Client({ name: 'c', version: '1' });
-  const [here, there] = v2Client.InMemoryTransport.createLinkedPair();
-  await server.connect(there);
-  const send = there.send.bind(there);
-  there.send = (message, options) => {
-    const attributes = {
-      'mcp.method.name': 'tools/call',
-      'jsonrpc.request.id': String(Reflect.get(message, 'id')),
+for (const [way, processor, parent] of [
+  ['into another trace', new ObservatorySpanProcessor(), () => ROOT_CONTEXT],
+  ['below the HTTP request', new ObservatorySpanProcessor(), () => context.active()],
+  ['into another trace, enriched late', new DeferredEnrichment(new Enricher({}), []), () => ROOT_CONTEXT],
+] as const)
+  test(`a span of a request that a server library writes ${way} is counted on ours`, async () => {
+    await using bench = new TelemetryBench([processor]);
+    const server = instrumentMcpServer(new v2Server.McpServer({ name: 's', version: '1' }));
+    server.registerTool('work', {}, () => EMPTY);
+    const client = new v2Client.Client({ name: 'c', version: '1' });
+    const [here, there] = v2Client.InMemoryTransport.createLinkedPair();
+    await server.connect(there);
+    const send = there.send.bind(there);
+    there.send = (message, options) => {
+      const attributes = {
+        'mcp.method.name': 'tools/call',
+        'jsonrpc.request.id': String(Reflect.get(message, 'id')),
+      };
+      const span = { kind: SpanKind.SERVER, attributes };
+      const http = trace.getTracer('http').startSpan('POST', {}, parent());
+      trace.getTracer('library').startSpan('tools/call', span, trace.setSpan(ROOT_CONTEXT, http)).end();
+      return send(message, options);
     };
-    const span = { kind: SpanKind.SERVER, attributes };
-    trace.getTracer('library').startSpan('tools/call', span, ROOT_CONTEXT).end();
-    return send(message, options);
-  };
-  await client.connect(here);
-  await client.callTool({ name: 'work', arguments: {} });
-  const ours = bench.span('tools/call work', SpanKind.SERVER).spanContext();
-  const written = bench.spans.filter(({ instrumentationScope: { name } }) => name === 'library');
-  const counted = written.map(({ attributes }) => attributes['observatory.counted_on']);
-  assert.deepEqual(
-    counted.filter((on) => on !== undefined),
-    [ours.spanId],
-  );
-  await client.close();
-});
+    await client.connect(here);
+    await client.callTool({ name: 'work', arguments: {} });
+    const ours = bench.span('tools/call work', SpanKind.SERVER).spanContext();
+    const written = bench.spans.filter(({ instrumentationScope: { name } }) => name === 'library');
+    const counted = written.map(({ attributes }) => attributes['observatory.counted_on']);
+    assert.deepEqual(
+      counted.filter((on) => on !== undefined),
+      [ours.spanId],
+    );
+    await client.close();
+  });
 
 test('what is no MCP object is handed back untouched', () => {
   const other = { connect: () => 1 };

@@ -4,11 +4,15 @@ import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { bundle } from './support/bundle.ts';
 import { OtlpCollector } from './support/otlp-collector.ts';
 import { outcomeOf, PATIENT } from './support/programs.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const REGISTER = new URL('../src/setup/register.js', import.meta.url).href;
+const INDEX = new URL('../src/index.js', import.meta.url).href;
+/** Another copy of this package, such as a bundled one. */
+const BUNDLED = join(bundle(), 'index.js');
 
 /** Without the SDK: what a bundled one does at the wire. It keeps the first `write` of stdout, as some servers do. */
 const SERVER = `
@@ -36,9 +40,14 @@ const CALL = { jsonrpc: '2.0', id: 'é', method: 'tools/call', params: { name: '
 const lines = (...messages: readonly object[]) => messages.map((one) => `${JSON.stringify(one)}\n`).join('');
 
 /** Runs a program on an input, in pieces that cut characters. */
-async function run(input: string, flags: readonly string[], env: Readonly<Record<string, string>> = {}) {
+async function run(
+  input: string,
+  flags: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  server = SERVER,
+) {
   const program = join(tempDir(), 'server.mjs');
-  writeFileSync(program, SERVER);
+  writeFileSync(program, server);
   const child = spawn(process.execPath, [...flags, program], {
     env: { PATH: process.env.PATH ?? '', OTEL_METRICS_EXPORTER: 'none', ...PATIENT, ...env },
   });
@@ -82,3 +91,19 @@ test('a program that speaks another protocol of JSON-RPC is left as it is after 
   assert.equal(stderr, 'closed\nfalse');
   assert.deepEqual(collector.spans, []);
 });
+
+for (const [way, index, flags] of [
+  ['alone', INDEX, []],
+  ['with the flag', INDEX, ['--import', REGISTER]],
+  ['with the flag of another copy', BUNDLED, ['--import', REGISTER]],
+] as const) {
+  test(`startObservatory() in the code of a bundled server, ${way}: each message has one span`, async () => {
+    await using collector = await OtlpCollector.start();
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+    const input = lines(FIRST, CALL);
+    const server = `import { startObservatory } from '${index}';\nawait startObservatory();${SERVER}`;
+    const [bare, watched] = [await run(input, []), await run(input, flags, env, server)];
+    assert.deepEqual([watched.code, watched.stdout === bare.stdout], [bare.code, true], watched.stderr);
+    assert.deepEqual(collector.spans.map(({ name }) => name).sort(), ['initialize', 'tools/call long']);
+  });
+}

@@ -1,3 +1,4 @@
+import { context, ROOT_CONTEXT } from '@opentelemetry/api';
 import { ObservatoryError } from './errors.ts';
 
 /** Who needs an optional package and in which version; used in the error message. */
@@ -59,5 +60,9 @@ function isTooOld(error: unknown, name: string): boolean {
  * not named there.
  */
 export function importPeer<T>(specifier: string): Promise<T> {
-  return import(/* webpackIgnore: true */ /* @vite-ignore */ specifier) as Promise<T>;
+  // Deno would run the requests of servers in the context of the last `import()` from then on.
+  return context.with(
+    ROOT_CONTEXT,
+    () => import(/* webpackIgnore: true */ /* @vite-ignore */ specifier) as Promise<T>,
+  );
 }

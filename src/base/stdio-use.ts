@@ -36,12 +36,14 @@ class FirstUse<S> {
 
   #restoreGetter(): void {
     const now = Object.getOwnPropertyDescriptor(process, this.#name)?.get;
-    if (this.#original !== undefined && now === this.#getFirst)
-      Object.defineProperty(process, this.#name, this.#original);
+    // Another getter, such as that of another copy of this package, may go on calling ours.
+    if (this.#original === undefined || now !== this.#getFirst) return;
+    Object.defineProperty(process, this.#name, this.#original);
     this.#original = undefined;
   }
 
   readonly #getFirst = (): unknown => {
+    if (this.#used !== undefined) return this.#used;
     const stream = this.#original?.get?.call(process) as S;
     this.#restoreGetter();
     this.#used = stream;

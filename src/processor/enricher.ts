@@ -44,6 +44,7 @@ import {
 } from './set-fields.ts';
 import { type ProcessorStats, Tally } from './tally.ts';
 import { ToolMemory } from './tool-memory.ts';
+import { ToolTwins } from './tool-twins.ts';
 import { UsageLedger } from './usage-ledger.ts';
 
 /** Enriches the spans of one pipeline, in one of three ways. No method throws. */
@@ -52,6 +53,7 @@ export class Enricher {
   readonly #tally = new Tally();
   readonly #metrics: SpendMetrics | undefined;
   readonly #tools = new ToolMemory();
+  readonly #twins = new ToolTwins();
   readonly #ledger = new UsageLedger();
   readonly #fields: CallFields;
   readonly #governed = new WeakMap<object, GovernanceFields>();
@@ -79,6 +81,7 @@ export class Enricher {
       const kind = interactionKind(span);
       raiseAttributeLimit(span, kind !== undefined);
       this.#ledger.open(span, kind);
+      if (kind === 'tool') this.#twins.note(span as Span & ReadableSpan);
       const recorded = findServedRequest(span, contextApi.active());
       if (recorded !== undefined) span.setAttribute(COUNTED_ON, recorded);
       this.#fields.expectAnswer(kind);
@@ -136,7 +139,9 @@ export class Enricher {
       const kind = interactionKind(span);
       this.#ledger.link(span, kind);
       this.#users.receive(span);
-      if (kind === 'tool') this.#tools.add(span);
+      if (kind !== 'tool') return;
+      this.#tools.add(span);
+      this.#twins.note(span);
     } catch (error) {
       this.#tally.countFault('enrichment', error);
     }
@@ -246,7 +251,8 @@ export class Enricher {
     const settled = this.#ledger.settle(span, asCall, hasSpent, values);
     // A cost that an application sets on a tool's span is the tool's own.
     const isOuter = asCall === 'other' ? hasSpent : asCall === 'tool' && values.prompt_tokens !== undefined;
-    const countedOn = isOuter ? COUNTED_ON_CHILDREN : settled;
+    const twin = kind === 'tool' ? this.#twins.find(span) : undefined;
+    const countedOn = twin ?? (isOuter ? COUNTED_ON_CHILDREN : settled);
     return countedOn === undefined ? values : { ...withoutUsage(values), counted_on: countedOn };
   }
 

@@ -158,9 +158,14 @@ export function findTwin(call: Call, others: readonly Call[] = []): Call | undef
       (other.said.responseId === undefined || responseId === undefined) &&
       other.twins?.has(scope) !== true &&
       isSameModel(other.said.models, models) &&
-      2 * overlap(other, call) >= Math.min(other.end - other.start, call.end - call.start),
+      isAtOneTime(other, call),
   );
   return twin !== undefined && claim(twin, call) ? twin : undefined;
+}
+
+/** Whether two calls were under way together for half of the shorter one. */
+export function isAtOneTime(a: Call, b: Call): boolean {
+  return 2 * overlap(a, b) >= Math.min(a.end - a.start, b.end - b.start);
 }
 
 /** SDKs begin spans at whole milliseconds, and end them by a finer clock. */
@@ -273,21 +278,20 @@ function findProcess(resource: ReadableSpan['resource'] | undefined): ProcessKey
 const REQUEST = [semconv.ATTR_MCP_METHOD_NAME, semconv.ATTR_JSONRPC_REQUEST_ID] as const;
 
 /**
- * A server library may write its span of a request while it is answered, into another trace than ours.
+ * A server library may write its span of a request while it is answered, into another trace than ours, or below spans
+ * that ours is not below.
  * @returns the id of our span of that request, if it is the active one.
  */
 export function findServedRequest(span: Span & Partial<ReadableSpan>, active: Context): string | undefined {
   const ours = trace.getSpan(active) as (Span & Partial<ReadableSpan>) | undefined;
   if (span.kind !== SpanKind.SERVER || ours?.kind !== SpanKind.SERVER) return undefined;
-  const { traceId, spanId } = ours.spanContext();
-  // What is in one trace is seen together later.
-  if (span.spanContext().traceId === traceId || ours.instrumentationScope?.name !== MCP_SCOPE)
-    return undefined;
+  const from = [ours, span].map(({ instrumentationScope }) => instrumentationScope?.name === MCP_SCOPE);
+  if (from[0] !== true || from[1] === true) return undefined;
   const isOne = REQUEST.every((name) => {
     const value = span.attributes?.[name];
     return value !== undefined && value === ours.attributes?.[name];
   });
-  return isOne ? spanId : undefined;
+  return isOne ? ours.spanContext().spanId : undefined;
 }
 
 /** Adds a call to a list of at most `limit`, the oldest forgotten first. */

@@ -10,7 +10,7 @@ import {
 } from '../base/index.ts';
 import { createOtlpExporter, DurableSpanProcessor } from '../durable/index.ts';
 import { drainShadows } from '../execution/index.ts';
-import { openCalls } from '../instrumentation/index.ts';
+import { openCalls, watchOwnStdio } from '../instrumentation/index.ts';
 import type { PostgresSpanExporter } from '../postgres/index.ts';
 import { DeferredEnrichment, Enricher } from '../processor/index.ts';
 import { FlushAfterResponse } from './after-response.ts';
@@ -20,7 +20,7 @@ import { type Destinations, exportNow } from './last-export.ts';
 import { type ManagedMeterProvider, type RunningMetrics, startMetrics } from './meter-provider.ts';
 import { type ResolvedStartOptions, resolveStartOptions, type StartOptions } from './options.ts';
 import { registerGlobally } from './register-globally.ts';
-import type { OtherProcessors } from './registration/index.ts';
+import { hasNoHooks, type OtherProcessors } from './registration/index.ts';
 
 /** A running SDK; `await using` it, or call `shutdown()`. */
 export interface Observatory extends AsyncDisposable {
@@ -48,7 +48,8 @@ export interface Observatory extends AsyncDisposable {
 /**
  * Sets up OpenTelemetry for a program without an SDK: a tracer provider with the `ObservatorySpanProcessor`, export to
  * Postgres and over OTLP/HTTP by a `DurableSpanProcessor` each (configured by `OTEL_BSP_*`), metrics over OTLP/HTTP, context across `await`, W3C propagation, and a bounded
- * flush at exit.
+ * flush at exit. An MCP server on stdio has spans, also a bundled one; other SDKs have them by `register` or the
+ * instrumentations.
  *
  * With an existing SDK, add `ObservatorySpanProcessor` and `PostgresSpanExporter` to it instead.
  *
@@ -59,7 +60,10 @@ export interface Observatory extends AsyncDisposable {
 export async function startObservatory(options: StartOptions = {}): Promise<Observatory> {
   const observatory = await start(options);
   useStderrDiag(process.env.OTEL_LOG_LEVEL);
-  return observatory;
+  if (hasNoHooks) return observatory;
+  const { shutdown } = observatory;
+  const endWatch = watchOwnStdio({ captureContent: options.captureContent });
+  return Object.assign(observatory, { shutdown: () => shutdown().finally(endWatch) });
 }
 
 /** An observatory that an application's own SDK can take over from. */

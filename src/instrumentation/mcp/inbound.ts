@@ -9,18 +9,19 @@ import { incomingContext } from './propagation.ts';
 import { besideTask, findTaskId, learnOfTask } from './tasks.ts';
 import type { Telemetry } from './telemetry.ts';
 
-let hasHookedStdio = false;
+/** Registered, so that all copies of this package in a process share it: a program may have bundled one. */
+const STDIO_HOOKED = Symbol.for('mcp-observatory stdio is hooked');
 
 /** Whether a hook of the SDK has met a request to a server on this process's stdin and stdout. */
-export const isStdioHooked = (): boolean => hasHookedStdio;
+export const isStdioHooked = (): boolean => Reflect.has(globalThis, STDIO_HOOKED);
 
 /** Notes that a hook sees what the server on a transport is asked. */
 export function noteHooked(telemetry: Telemetry, { _transport: transport }: ProtocolLike): void {
   // A client is asked on a transport of its own.
-  if (hasHookedStdio || transport === undefined || '_serverParams' in transport) return;
+  if (isStdioHooked() || transport === undefined || '_serverParams' in transport) return;
   const { transport: kind } = connectionOn(transport, telemetry).facts.peer;
   // A transport that is not the SDK's may be on stdio.
-  hasHookedStdio = kind === 'stdio' || kind === 'unknown';
+  if (kind === 'stdio' || kind === 'unknown') Reflect.set(globalThis, STDIO_HOOKED, true);
 }
 
 /**

@@ -9,6 +9,7 @@ import { type PatchedMethods, patchProtocol } from './patch-protocol.ts';
 import { Telemetry } from './telemetry.ts';
 import type { McpInstrumentationConfig } from './types.ts';
 import { MCP_KINDS } from './types.ts';
+import { watchStdio } from './wire.ts';
 
 /** What a copy of the SDK is called in the report of hooked modules when the application has handed it over. */
 export const BY_HAND = 'MCP SDK, by hand';
@@ -76,6 +77,14 @@ function globalProviders(): readonly unknown[] {
   const tracers = trace.getTracerProvider();
   const delegate = (tracers as { getDelegate?: () => unknown }).getDelegate?.() ?? tracers;
   return [delegate, metrics.getMeterProvider()];
+}
+
+/**
+ * As `McpInstrumentation.watchWire`, for a program that hooks nothing.
+ * @returns a function that ends it.
+ */
+export function watchOwnStdio(config: McpInstrumentationConfig): () => void {
+  return watchStdio(new SharedTelemetry(config));
 }
 
 let shared: SharedTelemetry | undefined;

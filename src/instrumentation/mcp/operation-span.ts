@@ -40,9 +40,17 @@ export function describeStart(
   set: SetAttributes,
 ): void {
   if (taskId !== undefined) set(span, { [ATTR_TASK_ID]: clipped(taskId) });
-  if (requestId !== undefined) set(span, { [semconv.ATTR_JSONRPC_REQUEST_ID]: clipped(String(requestId)) });
+  if (requestId !== undefined) set(span, requestAttributes(requestId));
   set(span, common);
   if (from !== undefined) set(span, from);
+}
+
+export function describeRequest(span: Span, id: RequestId | undefined): void {
+  if (id !== undefined) setAll(span, requestAttributes(id));
+}
+
+function requestAttributes(id: RequestId): Attributes {
+  return { [semconv.ATTR_JSONRPC_REQUEST_ID]: clipped(String(id)) };
 }
 
 export function setAll(span: Span, attributes: Attributes): void {

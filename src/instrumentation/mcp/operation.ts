@@ -28,6 +28,7 @@ import {
 import {
   ATTR_TASK_ID,
   describeFailure,
+  describeRequest,
   describeResult,
   describeStart,
   httpClientAttributes,
@@ -124,6 +125,8 @@ export class Operation implements OpenRequest {
     this.#common = isRecording ? connection.commonAttributes(side, this.#protocolVersion) : NOTHING;
     this.#isLate = outer === undefined && takesLateWork(this.span);
     if (isRecording && !this.#isLate) describeStart(this.span, this.#startFacts(), setAll);
+    // By it a server library's own span of the request is known while it is answered.
+    else if (isRecording && side === 'server') describeRequest(this.span, this.#id);
   }
 
   /** Keeps the operation findable by id until it ends. */

@@ -41,12 +41,16 @@ class StdioWire implements TransportLike {
   readonly _stdout = true;
 }
 
+/** Set while a copy of this package watches. */
+const WATCHED = Symbol.for('mcp-observatory stdio is watched');
+
 /**
- * Watches the process's stdio from the first use of `process.stdin` on.
+ * Watches the process's stdio from the first use of `process.stdin` on, unless that is watched already.
  * @returns a function that ends it and puts everything back.
  */
 export function watchStdio(telemetry: Telemetry): () => void {
-  if (!isMainThread || !isPiped()) return () => {};
+  if (!isMainThread || !isPiped() || Reflect.has(globalThis, WATCHED)) return () => {};
+  Reflect.set(globalThis, WATCHED, true);
   let watch: StdioWatch | undefined;
   // Known from its first use on, also by a program that writes before it reads.
   const endStdout = onStdoutUse(() => {});
@@ -59,6 +63,7 @@ export function watchStdio(telemetry: Telemetry): () => void {
     endStdin();
     endStdout();
     watch?.stop();
+    Reflect.deleteProperty(globalThis, WATCHED);
   };
 }
 
