@@ -3,11 +3,12 @@ import type { Steps } from '../../base/index.ts';
 import { readObject } from '../../json/index.ts';
 import { readLeaves } from '../evidence/index.ts';
 import { isFieldName, type ResultField } from './fields.ts';
-import { SourceText, type Wanted } from './source-text.ts';
+import { isWhole, SourceText, type Wanted } from './source-text.ts';
 
 export type Origin =
   | { readonly kind: 'prompt' | 'operator' | 'approved' }
-  | ({ readonly kind: 'result' } & ResultField);
+  /** @property isWhole the value is the whole of what stood there. */
+  | ({ readonly kind: 'result'; readonly isWhole: boolean } & ResultField);
 
 interface KnownResult {
   readonly server: string;
@@ -106,8 +107,8 @@ export class RunMemory {
     );
     for (const { server, tool, at, text } of this.#results) {
       if (at > until) break;
-      for (const { path } of text.find(wanted).slice(0, MAX_PLACES))
-        origins.push({ kind: 'result', server, tool, path });
+      for (const leaf of text.find(wanted).slice(0, MAX_PLACES))
+        origins.push({ kind: 'result', server, tool, path: leaf.path, isWhole: isWhole(leaf, wanted) });
     }
     return origins;
   }

@@ -1,7 +1,15 @@
 /** Texts that arguments can come from, indexed by their words and values. Bounded. */
 import { type Steps, takeAll } from '../../base/index.ts';
 import type { FieldPath } from './fields.ts';
-import { cutPieces, joinWords, MAX_PIECE_CHARS, readForms, readValueKeys, readWords } from './words.ts';
+import {
+  cutPieces,
+  isOneWord,
+  joinWords,
+  MAX_PIECE_CHARS,
+  readForms,
+  readValueKeys,
+  readWords,
+} from './words.ts';
 
 export interface SourceLeaf {
   readonly path: FieldPath;
@@ -14,6 +22,11 @@ export interface SourceLeaf {
 export type Wanted =
   | { readonly words: readonly string[]; readonly joined: string }
   | { readonly keys: readonly string[] };
+
+/** Whether a text is what was looked for, and not only holds it. */
+export function isWhole({ joined }: SourceLeaf, wanted: Wanted): boolean {
+  return 'keys' in wanted ? isOneWord(joined) : joined === wanted.joined;
+}
 
 const MAX_CHARS = 262_144;
 const MAX_LEAVES = 4_000;
