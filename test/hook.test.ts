@@ -234,6 +234,17 @@ test('a hook that enforces fails closed, one that observes is not in the way', a
   assert.equal(await waiting, 2, 'an event that never ends');
 });
 
+test('what a policy counts over events is denied where nothing keeps it', async () => {
+  const totals = [{ id: 'looks', tools: ['shell.run'], per: 'day', at_most: 1 }];
+  writeFileSync(policy, JSON.stringify({ ...POLICY, budgets: { totals } }));
+  const before = process.env.XDG_STATE_HOME;
+  process.env.XDG_STATE_HOME = tempDir();
+  assert.equal(await claude('Bash', { command: 'ls' }), 'deny');
+  if (before === undefined) delete process.env.XDG_STATE_HOME;
+  else process.env.XDG_STATE_HOME = before;
+  writeFileSync(policy, JSON.stringify(POLICY));
+});
+
 test('settings are edited beside what they hold, and restored byte by byte', async () => {
   const texts: Readonly<Record<string, string | undefined>> = {
     none: undefined,

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import {
   gateTools,
   guardedCall,
+  lintPolicy,
   PolicyDeniedError,
   PolicyGate,
   PolicyHost,
@@ -58,11 +59,12 @@ const POLICY = {
 
 /** A run whose tools give what is said. */
 class Run {
-  readonly gate = new PolicyGate({ policy: POLICY, tools: TOOLS });
+  readonly gate: PolicyGate;
   readonly prompt: string | undefined;
 
-  constructor(prompt?: string) {
+  constructor(prompt?: string, policy: object = POLICY) {
     this.prompt = prompt;
+    this.gate = new PolicyGate({ policy, tools: TOOLS });
   }
 
   async call(server: string, name: string, args: object, gives: unknown = 'done') {
@@ -98,6 +100,32 @@ test('an argument from the prompt or from a named field is allowed, one from els
   assert.equal(await run.pay({ recipient: 'ben@example.co' }), 'deny none', 'no part of a name is the name');
   assert.equal(await run.pay({ recipient: 'en@example.com' }), 'deny none');
   assert.equal(await run.pay({ recipient: 'ben@example.com', amount: 2 }), 'require_approval result none');
+});
+
+test('one_of_field takes what is all of a field, and no word of it', async () => {
+  const sources = [{ arg: 'recipient', one_of_field: 'contacts.search[].email', else: 'deny' }];
+  const [pay, ...rules] = POLICY.rules;
+  const policy = { ...POLICY, rules: [{ ...pay, sources }, ...rules] };
+  const run = new Run('Pay anna@example.com', policy);
+  await run.call('contacts', 'search', { query: 'all' }, [
+    { email: 'Ben@example.com', note: 'eve@example.org' },
+    { email: 'old: dan@example.com' },
+    { email: 4711 },
+    { email: 'Zoe Oh, 12' },
+  ]);
+  const takes = async (recipient: unknown) => (await run.pay({ recipient })).split(' ')[0];
+  for (const taken of ['ben@example.com', '4711', 'zoe oh, 12', 'ben@example.com, 4711'])
+    assert.equal(await takes(taken), 'allow', taken);
+  for (const refused of ['dan@example.com', 'anna@example.com', 'eve@example.org', 'Zoe', '12', 'Zoe Oh'])
+    assert.equal(await takes(refused), 'deny', refused);
+  const lint = (word: object) => {
+    const rule = { ...pay, sources: [{ arg: 'recipient', ...word }] };
+    return JSON.stringify(lintPolicy({ ...policy, rules: [rule, ...rules] }, TOOLS));
+  };
+  assert.match(lint({ one_of_field: 'contacts.search' }), /names a tool, and no field/);
+  assert.match(lint({ one_of_field: 'contacts.list[].email' }), /lists no tool 'list'/);
+  assert.match(lint({}), /unusable/);
+  assert.match(lint({ from: ['prompt'], one_of_field: 'contacts.search[].email' }), /unusable/);
 });
 
 test('the message says where a refused value came from, without the value', async () => {

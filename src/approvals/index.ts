@@ -21,7 +21,7 @@ export { isApproval } from './approval-parts.ts';
 export { decideNow } from './decide-now.ts';
 export { PostgresReviewQueue } from './postgres-queue.ts';
 export { ReviewDatabase } from './review-database.ts';
-export { STANDS_UNTIL } from './sql.ts';
+export { GATE_STATEMENTS, LEDGER, STANDS_UNTIL } from './sql.ts';
 export type {
   ClaimedReview,
   ClaimOptions,

@@ -1,19 +1,32 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import {
-  type Database,
+  findRunningPage,
+  ObservatoryError,
+  printableLine,
+  type RunningPage,
+  withoutTracing,
+} from '../base/index.ts';
+import { readObject } from '../json/index.ts';
+import {
   nameOfDatabase,
   openDatabase,
   type PostgresConnection,
   type Queryable,
+  type QueryResult,
   toObservatoryError,
 } from '../postgres/index.ts';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 
-/** The connection of a queue or a ledger. A connection string is opened on first use; other connections belong to their owner. */
+/**
+ * The connection of a queue or a ledger. A connection string, or the address of an `up`, is opened on first use; other
+ * connections belong to their owner.
+ */
 export class ReviewDatabase {
   readonly #connection: PostgresConnection;
   readonly #table: string;
-  #own: Promise<Database> | undefined;
+  #own: Promise<Queryable & { close(): Promise<void> }> | undefined;
 
   /** @param table what errors name. */
   constructor(connection: PostgresConnection, table = 'mcp_reviews') {
@@ -41,7 +54,133 @@ export class ReviewDatabase {
 
   #database(): Queryable | Promise<Queryable> {
     if (typeof this.#connection !== 'string') return this.#connection;
-    this.#own ??= openDatabase({ url: this.#connection, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+    this.#own ??= this.#connection.startsWith('http://')
+      ? Promise.resolve(new FrontDoor(this.#connection, STATEMENT_TIMEOUT_MS))
+      : openDatabase({ url: this.#connection, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
     return this.#own;
+  }
+}
+
+const ADDRESS = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})\/?$/u;
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const MAX_CONNECTIONS = 8;
+
+/**
+ * The store of an `up` that runs on this machine, for gates in other processes: a connection that does what gates need
+ * there, and nothing else. Its token is in the file by which pages are found, and decides nothing.
+ *
+ * An answer counts only with a proof that it is from the process of that file: if `up` dies, any user may listen at its
+ * port. Once a store has answered, no other is asked in its place, since that one knows nothing of what was done.
+ */
+class FrontDoor implements Queryable {
+  readonly #address: string;
+  readonly #port: number;
+  readonly #timeoutMs: number;
+  /** A connection for each request: one that is kept may be closed just when a call is reserved. */
+  readonly #agent = new Agent({ keepAlive: false, maxSockets: MAX_CONNECTIONS });
+  #store: string | undefined;
+
+  /** @throws ObservatoryError `INVALID_OPTION` for an address that is not of this machine. */
+  constructor(address: string, timeoutMs: number) {
+    const [, port] = ADDRESS.exec(address) ?? [];
+    if (port === undefined)
+      throw new ObservatoryError(
+        'INVALID_OPTION',
+        `The address of an 'up' is http://127.0.0.1:PORT, got '${address.slice(0, 200)}'`,
+      );
+    this.#address = address;
+    this.#port = Number(port);
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** @throws ObservatoryError `DATABASE_UNREACHABLE` without an `up`, `DATABASE_REFUSED` for another store, or its own. */
+  async query(text: string, values: readonly unknown[] = []): Promise<QueryResult> {
+    const page = findRunningPage(process.env, this.#port);
+    if (page === undefined) throw this.#unreachable('none is running there');
+    if (this.#store !== undefined && page.store !== this.#store)
+      throw new ObservatoryError(
+        'DATABASE_REFUSED',
+        `The 'up' at ${this.#address} has another store now, ${page.store}: start it over ${this.#store}`,
+      );
+    const nonce = randomBytes(16).toString('base64url');
+    const { status, body, proof } = await withoutTracing(() =>
+      this.#post(page, nonce, JSON.stringify({ text, values })),
+    );
+    const isProved =
+      proof === createHmac('sha256', page.gate_token).update(`${nonce}\n${body}`).digest('base64url');
+    if (status === 200 && isProved) {
+      this.#store = page.store;
+      return JSON.parse(body) as QueryResult;
+    }
+    const { code, message } = readError(body);
+    if (status !== 200 && code !== undefined && isCode(code))
+      throw new ObservatoryError(
+        code,
+        `The 'up' at ${this.#address} refuses: ${printableLine(String(message).slice(0, 500))}`,
+      );
+    throw this.#unreachable('another program answers there');
+  }
+
+  async close(): Promise<void> {
+    this.#agent.destroy();
+  }
+
+  #post(
+    { gate_token }: RunningPage,
+    nonce: string,
+    body: string,
+  ): Promise<{ status: number | undefined; body: string; proof: unknown }> {
+    const headers = {
+      authorization: `Bearer ${gate_token}`,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      'x-observatory-nonce': nonce,
+    };
+    const options = { host: '127.0.0.1', port: this.#port, path: '/api/gate', method: 'POST', headers };
+    return new Promise((resolve, reject) => {
+      const fail = (error: Error) => reject(this.#unreachable(error.message, error));
+      const signal = AbortSignal.timeout(this.#timeoutMs);
+      const sent = request({ ...options, agent: this.#agent, signal }, (response) => {
+        readText(response).then((text) => {
+          const { statusCode, headers: got } = response;
+          resolve({ status: statusCode, body: text, proof: got['x-observatory-proof'] });
+        }, fail);
+      });
+      sent.on('error', fail);
+      sent.end(body);
+    });
+  }
+
+  #unreachable(why: string, cause?: unknown): ObservatoryError {
+    const message = `Cannot reach the store of 'mcp-observatory up' at ${this.#address}: ${why}`;
+    return new ObservatoryError('DATABASE_UNREACHABLE', message, { cause });
+  }
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) throw new Error(`its answer has more than ${MAX_ANSWER_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+const CODES = [
+  'DATABASE_REFUSED',
+  'DATABASE_SCHEMA_MISSING',
+  'DATABASE_UNREACHABLE',
+  'INVALID_OPTION',
+] as const;
+
+const isCode = (code: unknown): code is (typeof CODES)[number] => CODES.some((one) => one === code);
+
+function readError(body: string): { code?: unknown; message?: unknown } {
+  try {
+    return readObject(readObject(JSON.parse(body)).error);
+  } catch {
+    return {};
   }
 }

@@ -93,6 +93,14 @@ export const RECORD = `SELECT one::text AS review_id FROM ${calling('mcp_reviews
   ...['uuid', 'text', 'text', 'uuid', 'json', 'text', 'text'],
 ])} AS one`;
 
+/** What the ledger of calls is asked: one request, as JSON. */
+export const LEDGER = {
+  find: 'SELECT mcp_ledger_find($1::text::json)::text AS answer',
+  reserve: 'SELECT mcp_ledger_reserve($1::text::json)::text AS answer',
+  settle: 'SELECT mcp_ledger_settle($1::text::json)::text AS answer',
+  resolve: 'SELECT mcp_ledger_resolve($1::text::json)::text AS answer',
+} as const;
+
 export const EXPIRE = 'SELECT mcp_reviews_expire() AS expired';
 
 export const GET = `SELECT ${FULL} FROM mcp_reviews WHERE review_id = $1::text::uuid`;
@@ -101,6 +109,12 @@ export const GET = `SELECT ${FULL} FROM mcp_reviews WHERE review_id = $1::text::
 export const OUTCOMES = `SELECT review_id::text AS review_id, status, decided_by, ${toTime('decided_at')}, note,
     response::text AS response
   FROM mcp_reviews_outcomes($1::text::uuid[])`;
+
+/** All that a gate needs of its store, and all that it may do there: it asks, and decides nothing. */
+export const GATE_STATEMENTS: ReadonlySet<unknown> = new Set([
+  ...[SUBMIT, TAKE_APPROVAL, OUTCOMES],
+  ...Object.values(LEDGER),
+]);
 
 /**
  * Ended before a time. The condition on creation time lets the index be used, as nothing ends before it was created.

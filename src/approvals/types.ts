@@ -113,8 +113,8 @@ export type ClaimedReview = ReviewInFull & ReviewClaim;
 /** Options of a `PostgresReviewQueue`. */
 export interface PostgresReviewQueueOptions {
   /**
-   * Connection string, or an open pool, client or PGlite, which the queue does not close. Its schema is that of
-   * `migrate()`.
+   * Connection string, or the address of an `up` that runs on this machine (`http://127.0.0.1:4320`), whose store it is; or
+   * an open pool, client or PGlite, which the queue does not close. Its schema is that of `migrate()`.
    */
   readonly connection: PostgresConnection;
   /** Time until undecided reviews expire, in milliseconds. @defaultValue 86400000, a day */

@@ -71,6 +71,13 @@ export {
   writePrivateFile,
   writePrivateFileSync,
 } from './private-files.ts';
+export {
+  findRunningPage,
+  type RunningPage,
+  readOwnText,
+  runningPagePath,
+  userStateFolder,
+} from './running-page.ts';
 export { isOwnScope, isPackageScope, MCP_SCOPE } from './scopes.ts';
 export {
   ensureContextManager,

@@ -1,24 +1,23 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { homedir, userInfo } from 'node:os';
+import { rmSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { errorMessage, replacePrivateFile } from '../base/index.ts';
+import {
+  errorMessage,
+  type RunningPage,
+  readOwnText,
+  replacePrivateFile,
+  runningPagePath,
+  userStateFolder,
+} from '../base/index.ts';
+import type { Page } from '../ui/index.ts';
 import { type CommandIo, print, usageError } from './command-line/index.ts';
 import { printableLine } from './terminal/index.ts';
-
-/** A page that runs, as other commands of the same user find it. */
-interface RunningPage {
-  readonly url: string;
-  readonly port: number;
-  readonly pid: number;
-  /** Reads and decides nothing, as a bearer token. */
-  readonly read_token: string;
-}
 
 /** Flags of the commands that serve the page. */
 export const PAGE_FLAGS = { as: { type: 'string' }, token: { type: 'string' } } as const;
 
-/** Who may read and decide on a page, for `startPage`. */
+/** Who may read, ask and decide on a page, for `startPage`. */
 export interface PageAccess {
   readonly readToken: string;
   readonly token: string | undefined;
@@ -42,24 +41,19 @@ export async function pageAccess(
 
 const TOKEN_CHARS = 43;
 
-/** The folder of this package for what outlives a process and is no cache. */
-function userStateFolder(env: CommandIo['env']): string {
-  return join(env.XDG_STATE_HOME || join(homedir(), '.local/state'), 'mcp-observatory');
-}
-
 /**
  * The token with which programs of this user read pages, the same at each start, so that agents can be configured with it.
  * It is in a file that nobody else may read; one that others could have read or written is replaced.
  */
 async function findReadToken(io: CommandIo): Promise<string> {
   const path = join(userStateFolder(io.env), 'read-token');
-  const kept = ownText(path)?.trim();
+  const kept = readOwnText(path)?.trim();
   if (kept !== undefined && /^[\w-]+$/.test(kept) && kept.length === TOKEN_CHARS) return kept;
   const token = randomBytes(32).toString('base64url');
   try {
     await replacePrivateFile(path, `${token}\n`);
     // Another process may have written one at the same time: the last one stands.
-    return ownText(path)?.trim() ?? token;
+    return readOwnText(path)?.trim() ?? token;
   } catch (error) {
     io.stderr.writeLine(
       `mcp-observatory: the read token cannot be kept, so the next start has another one: ${errorMessage(error)}`,
@@ -68,40 +62,27 @@ async function findReadToken(io: CommandIo): Promise<string> {
   }
 }
 
-/** Notes that a page runs, for other commands of this user, until it is disposed of. */
+/** Notes that a page runs over a store, for other programs of this user, until it is disposed of. */
 export async function noteRunningPage(
   io: CommandIo,
-  address: string,
+  { address, gateToken }: Page,
   readToken: string,
+  store: string,
 ): Promise<AsyncDisposable> {
   const port = Number(new URL(address).port);
-  const path = join(userStateFolder(io.env), `page-${port}.json`);
-  const page: RunningPage = { url: address, port, pid: process.pid, read_token: readToken };
+  const path = runningPagePath(io.env, port);
+  const tokens = { read_token: readToken, gate_token: gateToken };
+  const page: RunningPage = { url: address, port, pid: process.pid, store, ...tokens };
   const written = await replacePrivateFile(path, `${JSON.stringify(page)}\n`).then(
     () => true,
     () => false,
   );
   return {
     [Symbol.asyncDispose]: async () => {
-      if (written && ownText(path)?.includes(`"pid":${process.pid},`) === true) rmSync(path, { force: true });
+      const isOurs = readOwnText(path)?.includes(`"pid":${process.pid},`) === true;
+      if (written && isOurs) rmSync(path, { force: true });
     },
   };
-}
-
-/** The text of a file that only this user may read and write; undefined for any other. */
-function ownText(path: string): string | undefined {
-  let file: number | undefined;
-  try {
-    file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
-    const about = fstatSync(file);
-    const isOurs =
-      process.getuid === undefined || (about.uid === process.getuid() && (about.mode & 0o077) === 0);
-    return about.isFile() && about.size < 4096 && isOurs ? readFileSync(file, 'utf8') : undefined;
-  } catch {
-    return undefined;
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
 }
 
 /** Who uses the command: a name that was given, else the user of the operating system. */

@@ -70,7 +70,7 @@ export const uiCommand: Command = {
       webhook: findWebhook(values.webhook, io.env),
     });
     const { readToken } = access;
-    await using _noted = await noteRunningPage(io, page.address, readToken);
+    await using _noted = await noteRunningPage(io, page, readToken, db.name);
     const mcp = `${page.address}mcp`;
     const lines = [
       `mcp-observatory ui: ${page.url} over ${db.name}`,

@@ -113,7 +113,7 @@ export const upCommand: Command = {
       senders: agentSettings(collector.httpUrl ?? '', collector.grpcAddress ?? ''),
       webhook: findWebhook(values.webhook, io.env),
     });
-    await using _noted = await noteRunningPage(io, page.address, access.readToken);
+    await using _noted = await noteRunningPage(io, page, access.readToken, db.name);
     await using tidying = retention && new Tidying(db, retention, io);
     print(
       io,

@@ -87,8 +87,9 @@ export interface PolicyGateOptions {
   readonly approvals?: GateApprovals | undefined;
   /**
    * Where calls are counted and effects kept, for policies with `totals`, `sequences` or `once`: a connection string, pool
-   * or PGlite with the schema of `migrate()`, shared by any number of processes, or an object that does it. @defaultValue
-   * the database of `approvals`, else that of `MCP_OBSERVATORY_DATABASE_URL`, else the memory of this gate
+   * or PGlite with the schema of `migrate()`, or the address of an `up` that runs on this machine, shared by any number of
+   * processes; or an object that does it. @defaultValue the database of `approvals`, else that of
+   * `MCP_OBSERVATORY_DATABASE_URL`, else the memory of this gate
    */
   readonly ledger?: PostgresConnection | CallLedger | undefined;
   /** Keys of a tool's `_meta` that belong to its pinned definition. @defaultValue none */

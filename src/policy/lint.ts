@@ -157,6 +157,14 @@ class Lint {
         if (found.length > 0) break;
       }
     }
+    for (const { arg, fields } of rule.sources)
+      for (const { server: from, tool } of fields)
+        if (
+          this.#catalog?.hasServer(from) === true &&
+          tool !== '*' &&
+          !this.#catalog.names(from).includes(tool)
+        )
+          this.#error('dead', [id], `Rule '${id}', sources of '${arg}': ${from} lists no tool '${tool}'`);
     if (effect === 'deny') return;
     for (const tool of this.#namedBy(rule)) {
       const { name, barred, definition, checks } = tool;

@@ -1,4 +1,4 @@
-import { ReviewDatabase } from '../approvals/index.ts';
+import { LEDGER, ReviewDatabase } from '../approvals/index.ts';
 import { type JsonObject, readObject } from '../json/index.ts';
 import type { PostgresConnection } from '../postgres/index.ts';
 import type {
@@ -11,15 +11,15 @@ import type {
 } from './ledger/index.ts';
 
 /**
- * The ledger for any number of processes and hosts, on the tables `mcp_ledger_calls` and `mcp_ledger_accounts`. Times are
- * the server's.
+ * The ledger for any number of processes and hosts, on the tables `mcp_ledger_calls` and `mcp_ledger_accounts` of a server
+ * or of a running `up`. Times are the database's.
  *
  * Errors of all methods: ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`.
  */
 export class PostgresLedger implements CallLedger {
   readonly #db: ReviewDatabase;
 
-  /** @param connection a string, or what the ledger does not close. */
+  /** @param connection a connection string, the address of an `up`, or what the ledger does not close. */
   constructor(connection: PostgresConnection) {
     this.#db = new ReviewDatabase(connection, 'mcp_ledger_calls');
   }
@@ -49,10 +49,10 @@ export class PostgresLedger implements CallLedger {
     return this.#db.close();
   }
 
-  async #ask(what: 'find' | 'reserve' | 'settle' | 'resolve', request: JsonObject): Promise<unknown> {
+  async #ask(what: keyof typeof LEDGER, request: JsonObject): Promise<unknown> {
     // What no text of Postgres can hold is no other name for it.
     const text = JSON.stringify(request).replaceAll('\\u0000', '\\ufffd');
-    const [row] = await this.#db.query(`SELECT mcp_ledger_${what}($1::text::json)::text AS answer`, [text]);
+    const [row] = await this.#db.query(LEDGER[what], [text]);
     return typeof row?.answer === 'string' ? JSON.parse(row.answer) : undefined;
   }
 }

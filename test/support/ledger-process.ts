@@ -1,7 +1,8 @@
 /**
  * A process that makes refunds, many at a time, and is killed before it knows what became of them. Arguments: connection
- * string, the file of the bank, first and last payment, seed. Each refund is at another point when the process dies: not
- * sent yet, done and not answered, answered with an error, or settled. A refund of the bank is a line of its file.
+ * string or the address of an `up`, the file of the bank, first and last payment, seed. Each refund is at another point when
+ * the process dies: not sent yet, done and not answered, answered with an error, or settled. A refund of the bank is a line
+ * of its file.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 import pg from 'pg';
@@ -11,9 +12,14 @@ import { random } from './random.ts';
 
 const [connectionString = '', bank = '', first = '', last = '', seed = ''] = process.argv.slice(2);
 const chance = random(Number(seed));
+const isUp = connectionString.startsWith('http:');
 const pool = new pg.Pool({ connectionString, max: 1 });
 pool.on('error', () => {});
-const gate = new PolicyGate({ policy: LEDGER_POLICY, tools: LEDGER_TOOLS, ledger: pool });
+const gate = new PolicyGate({
+  policy: LEDGER_POLICY,
+  tools: LEDGER_TOOLS,
+  ledger: isUp ? connectionString : pool,
+});
 let waiting = Number(last) - Number(first);
 
 /** Dies as soon as every refund is settled, refused, or hangs. */

@@ -49,6 +49,17 @@ export async function stealApproval(
           headers: { ...json, cookie: `mcp_observatory_${port}=${secret}`, 'x-observatory-key': key },
         },
       ]),
+      [
+        'database by the door of gates',
+        {
+          path: '/api/gate',
+          headers: { ...json, authorization: `Bearer ${secret}` },
+          body: JSON.stringify({
+            text: `SELECT mcp_reviews_claim('thief', 1000, NULL, $1::text::uuid)`,
+            values: [id],
+          }),
+        },
+      ],
       ['database by /mcp', { path: '/mcp', headers: mcpHeaders(secret), body: decidingQuery(id) }],
     ]),
   ];

@@ -70,14 +70,19 @@ function today(): string {
   return new Date().toISOString().slice(0, 10);
 }
 
+/** An `up` at its usual port. */
+const UP_ADDRESS = 'http://127.0.0.1:4320';
+
 /** Decides all that one use of a tool does. The strictest decision counts. */
 async function decideCalls(
   calls: readonly ActionCall[],
   event: JsonObject,
   audit: AuditRun,
-  { client, policy, isEnforced }: HookSettings,
+  { client, policy, isEnforced, env }: HookSettings,
 ): Promise<HookAnswer | undefined> {
-  using gate = new PolicyGate({ policy: readHookPolicy(policy, isEnforced) });
+  // Each event has a process of its own, which remembers nothing.
+  const ledger = env.MCP_OBSERVATORY_DATABASE_URL?.trim() || UP_ADDRESS;
+  using gate = new PolicyGate({ policy: readHookPolicy(policy, isEnforced), ledger });
   gate.assertReady();
   for (const [server, tools] of listDefinitions(calls)) await gate.refreshTools(server, tools);
   const session = event.session_id ?? event.conversation_id;

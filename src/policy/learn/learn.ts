@@ -82,7 +82,7 @@ function learnRule(
     const source = sources.find(({ arg }) => arg === name);
     const learned = learnValue(values, source !== undefined ? 'traced' : isWide ? 'shared' : 'listed');
     Object.defineProperty(args, name, { value: learned.schema, enumerable: true });
-    const from = source === undefined ? '' : ` and comes from ${source.from.map(formatField).join(' or ')}`;
+    const from = source === undefined ? '' : ` and comes from ${source.from?.map(formatField).join(' or ')}`;
     said.push(`${name} ${learned.words}${from}${required.includes(name) ? '' : ', or is not given'}`);
   }
   const text =
@@ -105,7 +105,7 @@ function learnRule(
 
 /** Where the values of an argument came from in every call, if that is known of all of them. */
 function learnSource(name: string, calls: readonly RecordedCall[], found: Found): SourceDocument | undefined {
-  const from = new Map<string, SourceDocument['from'][number]>();
+  const from = new Map<string, NonNullable<SourceDocument['from']>[number]>();
   for (const call of calls) {
     for (const { argument, source, server = '', tool = '', field = '' } of found.get(call) ?? []) {
       if (argument.replace(/[.[].*$/, '') !== name) continue;
@@ -121,12 +121,12 @@ function learnSource(name: string, calls: readonly RecordedCall[], found: Found)
   return { arg: name, from: [...from.values()].map(toShort) };
 }
 
-function formatField(field: SourceDocument['from'][number]): string {
+function formatField(field: NonNullable<SourceDocument['from']>[number]): string {
   return typeof field === 'string' ? field : `${field.server}/${field.tool} ${field.field ?? ''}`.trim();
 }
 
 /** `server.tool.field`, where the names have no dots. */
-function toShort(field: SourceDocument['from'][number]): SourceDocument['from'][number] {
+function toShort(field: NonNullable<SourceDocument['from']>[number]): NonNullable<SourceDocument['from']>[number] {
   if (typeof field === 'string') return field;
   const { server, tool, field: path = '' } = field;
   if (/[.[\]]/.test(server + tool)) return field;

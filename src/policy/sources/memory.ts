@@ -3,11 +3,12 @@ import type { Steps } from '../../base/index.ts';
 import { readObject } from '../../json/index.ts';
 import { readLeaves } from '../evidence/index.ts';
 import { isFieldName, type ResultField } from './fields.ts';
-import { SourceText, type Wanted } from './source-text.ts';
+import { isWhole, listEntries, SourceText, type Wanted } from './source-text.ts';
 
 export type Origin =
   | { readonly kind: 'prompt' | 'operator' | 'approved' }
-  | ({ readonly kind: 'result' } & ResultField);
+  /** @property isWhole the value is the whole of what stood there. */
+  | ({ readonly kind: 'result'; readonly isWhole: boolean } & ResultField);
 
 interface KnownResult {
   readonly server: string;
@@ -28,6 +29,8 @@ const MAX_PLACES = 16;
 export class RunMemory {
   readonly #told = { prompt: new SourceText(), operator: new SourceText(), approved: new SourceText() };
   readonly #results: KnownResult[] = [];
+  /** The results that hold a word or a value, in the order in which they came. */
+  readonly #holding = new Map<string, KnownResult[]>();
   /** Arguments without a source: a result that holds them later only repeats them. */
   readonly #said = new SourceText();
   #now = 0;
@@ -84,13 +87,37 @@ export class RunMemory {
       }
     }
     this.#now += 1;
-    this.#results.push({ server, tool, at: this.#now, text });
+    const known = { server, tool, at: this.#now, text };
+    this.#results.push(known);
     this.#bytes += text.bytes;
     if (text.isCut) this.#isCut = true;
-    while (this.#results.length > MAX_RESULTS || this.#bytes > MAX_RUN_BYTES) {
-      this.#bytes -= this.#results.shift()?.text.bytes ?? 0;
-      this.#isCut = true;
+    for (const entry of text.entries) {
+      const holding = this.#holding.get(entry);
+      if (holding === undefined) this.#holding.set(entry, [known]);
+      else holding.push(known);
     }
+    while (this.#results.length > MAX_RESULTS || this.#bytes > MAX_RUN_BYTES) this.#dropOldest();
+  }
+
+  #dropOldest(): void {
+    const oldest = this.#results.shift();
+    for (const entry of oldest?.text.entries ?? []) {
+      const holding = this.#holding.get(entry) ?? [];
+      if (holding.length > 1) holding.shift();
+      else this.#holding.delete(entry);
+    }
+    this.#bytes -= oldest?.text.bytes ?? 0;
+    this.#isCut = true;
+  }
+
+  /** The results that may hold what is looked for, in the order in which they came. */
+  #candidates(wanted: Wanted): readonly KnownResult[] {
+    const [only, ...more] = listEntries(wanted).flatMap((entry) => {
+      const holding = this.#holding.get(entry);
+      return holding === undefined ? [] : [holding];
+    });
+    if (more.length === 0) return only ?? [];
+    return [...new Set([...(only ?? []), ...more.flat()])].sort((a, b) => a.at - b.at);
   }
 
   /** Where a value was found, in prompt, operator's text and approved values first. */
@@ -104,10 +131,10 @@ export class RunMemory {
       (first, { at }) => Math.min(first, at),
       this.#said.isCut ? 0 : Number.POSITIVE_INFINITY,
     );
-    for (const { server, tool, at, text } of this.#results) {
+    for (const { server, tool, at, text } of this.#candidates(wanted)) {
       if (at > until) break;
-      for (const { path } of text.find(wanted).slice(0, MAX_PLACES))
-        origins.push({ kind: 'result', server, tool, path });
+      for (const leaf of text.find(wanted, MAX_PLACES))
+        origins.push({ kind: 'result', server, tool, path: leaf.path, isWhole: isWhole(leaf, wanted) });
     }
     return origins;
   }

@@ -16,7 +16,9 @@ export interface SourceDocument {
   /** The argument, or a part of it: `recipients`, `attachments[].file_id`. */
   readonly arg: string;
   /** `prompt`, `operator`, `approved`, and fields of results. */
-  readonly from: readonly FieldDocument[];
+  readonly from?: readonly FieldDocument[] | undefined;
+  /** The argument is one of the values of this field of results, whole, and not a part of one. */
+  readonly one_of_field?: FieldDocument | undefined;
   /** What becomes of a call whose argument came from elsewhere. Default: `ask`. */
   readonly else?: 'ask' | 'deny' | undefined;
 }
@@ -26,6 +28,8 @@ export interface SourceRule {
   readonly path: FieldPattern['path'];
   readonly kinds: ReadonlySet<string>;
   readonly fields: readonly FieldPattern[];
+  /** Whether it has to be all that stands in a field. */
+  readonly isWhole: boolean;
   readonly otherwise: 'ask' | 'deny';
 }
 
@@ -37,8 +41,10 @@ export function compileSources(
   documents: readonly SourceDocument[],
   untrusted: readonly FieldPattern[],
 ): readonly SourceRule[] {
-  return documents.map(({ arg, from, else: otherwise = 'ask' }) => {
+  return documents.map(({ arg, from: given = [], one_of_field: field, else: otherwise = 'ask' }) => {
     const where = `Rule '${id}', sources of '${arg}'`;
+    const isWhole = field !== undefined;
+    const from = isWhole ? [field] : given;
     const fields = from.filter((one) => !KINDS.has(one)).map((one) => readField(one, where));
     for (const field of fields)
       if (untrusted.some((outer) => covers(outer, field)))
@@ -46,8 +52,10 @@ export function compileSources(
           'POLICY_INVALID',
           `${where}: '${field.server}.${field.tool}' is untrusted there, so nothing can come from it`,
         );
+    if (isWhole && fields.every(({ path }) => path.length === 0))
+      throw new ObservatoryError('POLICY_INVALID', `${where}: 'one_of_field' names a tool, and no field`);
     const kinds = new Set(from.filter((one): one is string => KINDS.has(one)));
-    return { arg, path: readPath(arg), kinds, fields, otherwise };
+    return { arg, path: readPath(arg), kinds, fields, isWhole, otherwise };
   });
 }
 
@@ -61,7 +69,9 @@ export function findUnmet(
     if (traced === undefined) return { rule, value: undefined };
     const isFrom = (origin: Origin): boolean =>
       origin.kind === 'result'
-        ? rule.fields.some((field) => standsWithin(origin, field)) && !comesFromOutside(origin, untrusted)
+        ? (origin.isWhole || !rule.isWhole) &&
+          rule.fields.some((field) => standsWithin(origin, field)) &&
+          !comesFromOutside(origin, untrusted)
         : rule.kinds.has(origin.kind);
     const value = traced.find(
       ({ path, whole, pieces }) =>

@@ -1,7 +1,15 @@
 /** Texts that arguments can come from, indexed by their words and values. Bounded. */
 import { type Steps, takeAll } from '../../base/index.ts';
 import type { FieldPath } from './fields.ts';
-import { cutPieces, joinWords, MAX_PIECE_CHARS, readForms, readValueKeys, readWords } from './words.ts';
+import {
+  cutPieces,
+  isOneWord,
+  joinWords,
+  MAX_PIECE_CHARS,
+  readForms,
+  readValueKeys,
+  readWords,
+} from './words.ts';
 
 export interface SourceLeaf {
   readonly path: FieldPath;
@@ -15,11 +23,23 @@ export type Wanted =
   | { readonly words: readonly string[]; readonly joined: string }
   | { readonly keys: readonly string[] };
 
+/** What a text has one of, to hold what is looked for: a value, or the longest of its words. */
+export function listEntries(wanted: Wanted): readonly string[] {
+  if ('keys' in wanted) return wanted.keys;
+  const { words } = wanted;
+  return words.length <= 1 ? words : [words.reduce((a, b) => (b.length > a.length ? b : a))];
+}
+
+/** Whether a text is what was looked for, and not only holds it. */
+export function isWhole({ joined }: SourceLeaf, wanted: Wanted): boolean {
+  return 'keys' in wanted ? isOneWord(joined) : joined === wanted.joined;
+}
+
 const MAX_CHARS = 262_144;
 const MAX_LEAVES = 4_000;
 const MAX_ENTRIES = 40_000;
-/** What an entry of the index takes beside its text, in bytes. */
-const ENTRY_BYTES = 64;
+/** What an entry of the index takes beside its text, here and in the index of its run, in bytes. */
+const ENTRY_BYTES = 96;
 /** Characters that are indexed at once when a value is looked for: 1,000 take up to 2 ms. */
 const MAX_AT_ONCE = 10_000;
 /** Words between two steps. */
@@ -120,15 +140,22 @@ export class SourceText {
     this.#entries += 1;
   }
 
-  find(wanted: Wanted): readonly SourceLeaf[] {
+  /** What a text is found by. */
+  get entries(): Iterable<string> {
+    return this.#index.keys();
+  }
+
+  /** @param most how many at most. */
+  find(wanted: Wanted, most = Number.POSITIVE_INFINITY): readonly SourceLeaf[] {
     if (this.#unread <= MAX_AT_ONCE) takeAll(this.read());
-    if ('keys' in wanted) {
-      const found = new Set(wanted.keys.flatMap((key) => this.#index.get(key) ?? []));
-      return [...found].map((leaf) => this.#leaves[leaf] as SourceLeaf);
-    }
-    const [longest = ''] =
-      wanted.words.length === 1 ? wanted.words : [...wanted.words].sort((a, b) => b.length - a.length);
-    const found = (this.#index.get(longest) ?? []).map((leaf) => this.#leaves[leaf] as SourceLeaf);
-    return wanted.words.length === 1 ? found : found.filter(({ joined }) => joined.includes(wanted.joined));
+    const joined = 'words' in wanted && wanted.words.length > 1 ? wanted.joined : undefined;
+    const found = new Set<SourceLeaf>();
+    for (const entry of listEntries(wanted))
+      for (const at of this.#index.get(entry) ?? []) {
+        const leaf = this.#leaves[at] as SourceLeaf;
+        if (joined === undefined || leaf.joined.includes(joined)) found.add(leaf);
+        if (found.size >= most) return [...found];
+      }
+    return [...found];
   }
 }

@@ -5,6 +5,7 @@ import { type Queryable, reading } from '../../postgres/index.ts';
 import type { StoreMcp } from '../mcp/index.ts';
 import { Access } from './access.ts';
 import { Announcer, checkWebhook, type WebhookOptions } from './announce.ts';
+import { answerGate } from './answer-gate.ts';
 import { type ApiSources, answerApi, UNCHANGED } from './api.ts';
 import { type Asset, readAssets, sendAsset } from './assets.ts';
 import { decideWaiting, readJsonBody } from './decide.ts';
@@ -64,6 +65,8 @@ export interface Page extends AsyncDisposable {
   readonly url: string;
   /** The address without a token. */
   readonly address: string;
+  /** With which gates in other processes ask for approvals and reserve calls. It decides nothing. */
+  readonly gateToken: string;
   /** Idempotent. */
   close(): Promise<void>;
 }
@@ -134,6 +137,7 @@ export async function startPage(options: PageOptions): Promise<Page> {
       return urlNow();
     },
     address,
+    gateToken: access.gateToken,
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -233,15 +237,27 @@ async function sendAnswer(
 }
 
 const MAX_POSTED_BYTES = 65_536;
+/** Of what a gate asks: the arguments of a call are in it. */
+const MAX_ASKED_BYTES = 4 * 1024 * 1024;
 
 /** Answers what changes something, for those who may decide. */
 async function sendPosted(
   request: IncomingMessage,
   response: ServerResponse,
   url: URL,
-  { db, goldens, live, person }: Parts,
+  { db, goldens, live, person, guard }: Parts,
 ): Promise<void> {
   try {
+    if (url.pathname === '/api/gate') {
+      const answer = await answerGate(db, await readJsonBody(request, MAX_ASKED_BYTES));
+      const proof = guard.access.prove(
+        String(request.headers['x-observatory-nonce']),
+        JSON.stringify(answer),
+      );
+      response.setHeader('x-observatory-proof', proof);
+      sendJson(response, 200, answer);
+      return void live.refresh();
+    }
     const [, run] = /^\/api\/runs\/([0-9a-f]{32})\/golden$/u.exec(url.pathname) ?? [];
     if (run !== undefined) {
       await readJsonBody(request, MAX_POSTED_BYTES);

@@ -1,0 +1,141 @@
+/** Gates of other processes keep their ledger and their approvals in the embedded store of a running `up`. */
+// Runs alone: it sets XDG_STATE_HOME
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { PostgresReviewQueue } from '../src/approvals/index.ts';
+import { PolicyGate } from '../src/policy/index.ts';
+import { PostgresLedger } from '../src/policy/postgres-ledger.ts';
+import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
+import { post } from './support/http-post.ts';
+import { sized } from './support/size.ts';
+import { tempDir } from './support/temp-dir.ts';
+import { waitUntil } from './support/wait-until.ts';
+
+const MAIN = fileURLToPath(new URL('../src/cli/main.js', import.meta.url));
+const PROCESS = fileURLToPath(new URL('./support/ledger-process.js', import.meta.url));
+const JSON_TYPE = { 'content-type': 'application/json' };
+const PROCESSES = sized(4, 8);
+const CALLS = 12;
+const state = tempDir();
+const store = join(tempDir(), 'store');
+const earlier = process.env.XDG_STATE_HOME;
+let up: { child: ChildProcess; page: string; address: string };
+
+async function startUp(port = '0'): Promise<typeof up> {
+  const args = ['--json', '--data-dir', store, '--port', port, '--http-port', '0', '--grpc-port', '0'];
+  const child = spawn(process.execPath, [MAIN, 'up', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');
+  const { page } = JSON.parse(String(line)) as { page: string };
+  return { child, page, address: new URL(page).origin };
+}
+
+async function kill(): Promise<void> {
+  up.child.kill('SIGKILL');
+  await once(up.child, 'exit');
+}
+
+const noted = (): { gate_token: string; read_token: string; store: string } =>
+  JSON.parse(readFileSync(join(state, 'mcp-observatory', `page-${new URL(up.address).port}.json`), 'utf8'));
+
+before(async () => {
+  process.env.XDG_STATE_HOME = state;
+  up = await startUp();
+});
+after(() => {
+  up?.child.kill('SIGKILL');
+  if (earlier === undefined) delete process.env.XDG_STATE_HOME;
+  else process.env.XDG_STATE_HOME = earlier;
+});
+
+test('an effect is done once, however its processes and `up` die, and what was reserved is not forgotten', async () => {
+  const bank = join(tempDir(), 'bank.txt');
+  writeFileSync(bank, '');
+  const port = new URL(up.address).port;
+  const running = Array.from({ length: PROCESSES }, (_, at) => {
+    // Two processes about the same payments.
+    const first = Math.floor(at / 2) * CALLS;
+    const args = [up.address, bank, first, first + CALLS, at].map(String);
+    return once(
+      spawn(process.execPath, [PROCESS, ...args], { stdio: ['ignore', 'ignore', 'inherit'] }),
+      'exit',
+    );
+  });
+  await waitUntil(() => readFileSync(bank, 'utf8').split('\n').length > CALLS);
+  await kill();
+  for (const [, signal] of await Promise.all(running)) assert.equal(signal, 'SIGKILL');
+  up = await startUp(port);
+  const done = readFileSync(bank, 'utf8').trim().split('\n');
+  assert.equal(new Set(done).size, done.length, 'no refund was made twice');
+  const ledger = new PostgresLedger(up.address);
+  const { createHash } = await import('node:crypto');
+  for (const id of done) {
+    const named = JSON.stringify(['refund:{payment_id}', [id]]);
+    const found = await ledger.find(createHash('sha256').update(named).digest('hex'));
+    assert.ok(found !== undefined, `${id} happened and is not told as failed`);
+  }
+  await ledger.close();
+});
+
+test('a gate of another process waits for the person at the page, and its token decides and reads nothing', async () => {
+  await using queue = new PostgresReviewQueue({ connection: up.address });
+  using gate = new PolicyGate({
+    policy: HELD_POLICY,
+    tools: HELD_TOOLS,
+    approvals: { queue, waitMs: 60_000 },
+  });
+  const decided = gate.authorize(HELD_CALL);
+  const { gate_token, read_token } = noted();
+  const bearer = (token: string) => ({ ...JSON_TYPE, authorization: `Bearer ${token}` });
+  const open = async (): Promise<string | undefined> => {
+    const { body } = await post(`${up.address}/api/waiting`, bearer(read_token), undefined, 'GET');
+    return (JSON.parse(String(body)) as { open: { id: string }[] }).open[0]?.id;
+  };
+  await waitUntil(async () => (await open()) !== undefined);
+  const path = `${up.address}/api/waiting/${await open()}`;
+  const approval = Buffer.from('{"decision":"approve"}');
+  const asks = (token: string, text: string) =>
+    post(`${up.address}/api/gate`, bearer(token), Buffer.from(JSON.stringify({ text, values: [] })));
+  assert.equal((await post(path, bearer(gate_token), approval)).status, 403);
+  assert.equal((await post(path, bearer(gate_token), undefined, 'GET')).status, 403);
+  assert.equal((await asks(gate_token, `SELECT mcp_reviews_claim('thief', 1000, NULL, NULL)`)).status, 400);
+  assert.equal((await asks(read_token, 'SELECT 1')).status, 403);
+  const { headers } = await post(up.page, {}, undefined, 'GET');
+  const key = new URL(String(headers.location), up.address).searchParams.get('key') ?? '';
+  const session = { ...JSON_TYPE, cookie: String(headers['set-cookie']?.[0]), 'x-observatory-key': key };
+  assert.equal((await post(path, session, approval)).status, 200);
+  assert.equal((await decided).reasonCode, 'approved');
+});
+
+test('without `up`, over another store, or with another program at its port, a gate denies', async () => {
+  const { port } = new URL(up.address);
+  using gate = new PolicyGate({
+    policy: { ...HELD_POLICY, rules: [{ ...HELD_POLICY.rules[0], effect: 'allow', once: 'pay:{to}' }] },
+    tools: HELD_TOOLS,
+    ledger: up.address,
+  });
+  const decide = async (to: string) => (await gate.authorize({ ...HELD_CALL, args: { to } })).reasonCode;
+  const path = join(state, 'mcp-observatory', `page-${port}.json`);
+  const note = (more: object) => writeFileSync(path, JSON.stringify({ ...noted(), ...more }));
+  const { store: known } = noted();
+  assert.deepEqual([await decide('a'), await decide('a')], ['allowed', 'effect_running']);
+  note({ store: 'other' });
+  assert.equal(await decide('b'), 'ledger_unavailable');
+  note({ store: known });
+  assert.equal(await decide('b'), 'allowed');
+  await kill();
+  assert.equal(await decide('c'), 'ledger_unavailable');
+  note({ pid: process.pid });
+  const answer = '{"rows":[{"answer":"{\\"state\\":\\"taken\\",\\"id\\":\\"1\\",\\"token\\":\\"1\\"}"}]}';
+  const other = createServer((_request, response) => response.end(answer)).listen(Number(port), '127.0.0.1');
+  await once(other, 'listening');
+  assert.equal(await decide('c'), 'ledger_unavailable');
+  other.closeAllConnections();
+  other.close();
+});
