@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  type Attributes,
   context,
   propagation,
   ROOT_CONTEXT,
@@ -9,6 +10,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
+import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
   InMemorySpanExporter,
   NodeTracerProvider,
@@ -118,6 +120,27 @@ test('spans of another process too, in any order', () => {
   for (const span of spans.toReversed()) enricher.expectReceived(span);
   for (const span of spans) enricher.enrichReceived(span);
   assert.deepEqual(spans.map(userOf), USERS);
+});
+
+test('a session and a user are read by how their names end, in printed metadata, and of the resource', () => {
+  const idsOf = (attributes: Attributes, resource: Attributes = {}) => {
+    const { tracer, span } = observe({ resource: resourceFromAttributes(resource) });
+    tracer.startSpan('chat', { attributes: { ...CHAT_ATTRIBUTES, ...attributes } }, ROOT_CONTEXT).end();
+    const { session_id: session, user_id: user } = spanToRow(span());
+    return [session, user];
+  };
+  for (const [attributes, right] of [
+    [{ 'gen_ai.session.id': 's', 'gen_ai.user.id': 7 }, ['s', '7']],
+    [{ 'langfuse.trace.metadata.langfuse_session_id': 's', 'enduser.pseudo.id': 'u' }, ['s', 'u']],
+    [{ 'mlflow.trace.session': 's', 'mlflow.trace.user': 'u' }, ['s', 'u']],
+    [{ 'metadata.requester_metadata': "{'session_id': 's', 'user_id': 'u'}" }, ['s', 'u']],
+    [{ metadata: '{"session_id":"s"}', user_id: 'None' }, ['s', null]],
+    [{ 'metadata.user_api_key_user_id': 'k', 'metadata.user_api_key_end_user_id': 'u' }, [null, 'u']],
+    [{ 'gen_ai.previous_session_id': 's', 'process.user.id': 0 }, [null, null]],
+    [{ 'session.id': 'own', 'gen_ai.session.id': 's' }, ['own', null]],
+  ] as const)
+    assert.deepEqual(idsOf(attributes), right, JSON.stringify(attributes));
+  assert.deepEqual(idsOf({ 'session.id': 'own' }, { 'session.id': 'r', 'enduser.id': 7 }), ['own', '7']);
 });
 
 test('an attribute set on the span itself is kept', () => {

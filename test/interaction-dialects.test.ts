@@ -219,6 +219,24 @@ test('a count that no table names is taken by its words, and what only looks lik
     assert.deepEqual(read({ [name]: 7 }), right, name);
 });
 
+test('a model and whole counts that no table names are taken by their words, and sums over a session are not', () => {
+  const read = (attributes: Record<string, unknown>) => {
+    const { model, usage } = readInteraction({ name: 'call', kind: 0, attributes });
+    return [model, usage?.inputTokens, usage?.outputTokens];
+  };
+  const counts = { 'llm.usage.prompt_tokens': 7, 'llm.usage.completion_tokens': 2 };
+  for (const [attributes, right] of [
+    [{ ...counts, 'llm.model': 'm' }, ['m', 7, 2]],
+    [{ ...counts, 'llm.model.id': 'm' }, ['m', 7, 2]],
+    [{ ...counts, 'gen_ai.model_name': 'n', 'gen_ai.request.model': 'm' }, ['m', 7, 2]],
+    [{ model: 'm', input_tokens: 7, output_tokens: 2 }, ['m', 7, 2]],
+    [{ model: 'm', 'db.system': 'postgresql' }, [undefined, undefined, undefined]],
+    [{ ...CHAT, 'agent.usage.input_tokens': 7, 'agent.usage.outputTokens': 2 }, ['gpt-4o', 7, 2]],
+    [{ ...CHAT, 'session.usage.input_tokens': 7 }, ['gpt-4o', undefined, undefined]],
+  ] as const)
+    assert.deepEqual(read(attributes), right, JSON.stringify(attributes));
+});
+
 test('the service tier is read by its name in any dialect, the one that answered first', () => {
   const tierOf = (attributes: Record<string, string>) =>
     readInteraction({ name: 'chat', kind: 2, attributes: { ...CHAT, ...attributes } }).serviceTier;

@@ -569,4 +569,6 @@ test('results of every block type are put into words once', () => {
   assert.equal(showResult({ content: [], structuredContent: { a: 1 } }).text, '{"a":1}');
   assert.deepEqual(valueOfResult({ content: [{ type: 'text', text: '{"a":1}' }] }), { a: 1 });
   assert.equal(valueOfResult({ content: [{ type: 'text', text: '{no json' }] }), '{no json');
+  assert.equal(valueOfResult({ content: [{ type: 'text', text: 'done' }], structuredContent: [] }), 'done');
+  assert.deepEqual(valueOfResult({ content: [], structuredContent: [] }), []);
 });

@@ -213,7 +213,7 @@ test('a linked resource is recorded in a golden and replayed', async () => {
 
 test('tools that a server lists twice are reported, and offered once', async () => {
   const server = answersServer({
-    tools: [anyTool('a'), anyTool('b'), anyTool('a')],
+    tools: [anyTool('a'), anyTool('b'), anyTool('a'), { ...anyTool('a'), description: 'another' }],
     results: { a: [textResult('1')] },
   });
   const { result, model, events } = await tryGhost('openai', [{ text: 'ok' }], {

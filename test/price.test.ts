@@ -219,6 +219,8 @@ test('providers are known by their names in the semantic conventions', () => {
     ['perplexity', 'sonar'],
     ['x_ai', 'grok-4'],
     ['moonshot_ai', 'kimi-k2'],
+    ['api.x.ai', 'grok-4'],
+    ['generativelanguage.googleapis.com', 'gemini-2.5-flash'],
     [undefined, 'gpt-4o'],
     [undefined, 'openai/gpt-4o'],
   ] as const) {

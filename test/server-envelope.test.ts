@@ -54,6 +54,9 @@ test('an error is read in each form in which servers write one, and one that say
       { jsonrpc: '2.0', id: 7, result: RESULT },
     ]);
   assert.equal(messagesIn(answer({ result: RESULT, error: 'no' }))[0]?.error?.message, 'no');
+  const unsupported = { code: -32022, message: 'Unsupported', data: { supported: ['2026-07-28', 'x'] } };
+  const [told] = messagesIn(answer({ error: unsupported }));
+  assert.deepEqual(told?.error, { ...unsupported, message: 'Unsupported (supported: 2026-07-28, x)' });
 });
 
 test('what a server says of itself in a handshake is read as far as it can be', () => {

@@ -177,6 +177,34 @@ for (const sdk of ['v1', 'v2'] as const) {
   });
 }
 
+test('a definition that is listed again is the same tool, whatever its `_meta`', async () => {
+  const tool = { name: 't', description: 'one', inputSchema: { type: 'object' } };
+  const pages: Record<string, unknown>[] = [
+    { tools: [{ ...tool, _meta: { page: 1 } }, tool], nextCursor: '2' },
+    {
+      tools: [
+        { ...tool, _meta: { page: 2 } },
+        { ...tool, name: 'u' },
+        { ...tool, name: 'v' },
+      ],
+      nextCursor: '3',
+    },
+    { tools: [{ ...tool, name: 'v', description: 'another' }] },
+  ];
+  const client = {
+    listTools: async (params?: { cursor?: string }) => pages[Number(params?.cursor ?? 1) - 1] as object,
+    callTool: async () => ({ content: [] }),
+  };
+  using gate = new PolicyGate({ policy: { files: ['t', 'u', 'v'] } });
+  const { tools } = (await gateClient(client, gate, { server: 'files' }).listTools()) as {
+    tools: readonly { name: string }[];
+  };
+  assert.deepEqual(
+    tools.map(({ name }) => name),
+    ['t', 'u'],
+  );
+});
+
 test('a client that is not of an SDK is listed through its listTools, page by page', async () => {
   const cursors: unknown[] = [];
   const client = {

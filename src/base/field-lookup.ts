@@ -33,7 +33,7 @@ export function listAttributeNames(field: FieldDefinition): readonly string[] {
   }
 }
 
-/** Resource attribute names that hold a column's value. */
+/** Resource attribute names that hold a column's value: ids too, which hold for all spans of a process that name none. */
 export function listResourceNames(field: FieldDefinition): readonly string[] {
-  return field.origin === 'resource' ? field.sources : [];
+  return field.origin === 'resource' || field.form === 'id' ? field.sources : [];
 }

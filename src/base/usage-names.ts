@@ -102,6 +102,15 @@ export const USAGE_DIALECTS: readonly UsageDialect[] = [
       outputTokens: 'gen_ai.response.completion_tokens gen_ai.response.output_tokens',
     },
   },
+  {
+    source: 'Programs that name counts without a prefix on spans of their own',
+    on: 'span',
+    names: {
+      inputTokens: 'input_tokens prompt_tokens',
+      outputTokens: 'output_tokens completion_tokens',
+      totalTokens: 'total_tokens',
+    },
+  },
   ...USAGE_OBJECTS,
 ];
 

@@ -1,6 +1,6 @@
 import { semconv } from '../base/index.ts';
 import { isObject, type JsonObject, parseContainerOrKeep, toText } from '../json/index.ts';
-import { readTextField } from './scalars.ts';
+import { isGenAiName, readTextField } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
 import type { Interaction } from './types.ts';
 
@@ -180,26 +180,4 @@ const MAX_TYPE_CHARS = 1_024;
 function looksGenAi(attributes: JsonObject): boolean {
   for (const key in attributes) if (isGenAiName(key)) return true;
   return false;
-}
-
-/** Whether an attribute belongs to a GenAI or MCP dialect. The first character rules out nearly every key. */
-export function isGenAiName(key: string): boolean {
-  switch (key.charCodeAt(0)) {
-    case 0x67: // g
-      return key.startsWith('gen_ai.') || key.startsWith('genkit:');
-    case 0x6d: // m
-      return key.startsWith('mcp.') || key.startsWith('mlflow.');
-    case 0x6c: // l
-      return key.startsWith('llm.') || /^lang(?:fuse|smith|watch)\./.test(key);
-    case 0x62: // b
-      return key.startsWith('braintrust.');
-    case 0x6f: // o
-      return key === 'openinference.span.kind';
-    case 0x74: // t
-      return key.startsWith('traceloop.');
-    case 0x61: // a
-      return key.startsWith('ai.');
-    default:
-      return false;
-  }
 }

@@ -26,6 +26,45 @@ export function readTextField(attributes: JsonObject, column: AttributeColumn): 
   return undefined;
 }
 
+/**
+ * Reads the id of a session or user under a name that no table has, by how it ends: `gen_ai.session.id`,
+ * `langfuse.trace.metadata.langfuse_user_id`; or in the text of metadata, as JSON or as Python prints it.
+ */
+export function readIdByWords(attributes: JsonObject, of: 'session' | 'user'): string | undefined {
+  for (const name in attributes) {
+    const isMetadata = name.endsWith('metadata');
+    // Nearly every name is ruled out by its end.
+    if (!isMetadata && !/(?:id|trace\.(?:user|session))$/i.test(name)) continue;
+    const value = attributes[name];
+    const id = isMetadata ? idInText(value, of) : ID_NAMES[of].test(name) ? readId(value) : undefined;
+    if (id !== undefined) return id;
+  }
+  return undefined;
+}
+
+/** Not of a machine, of what was before or is around, or of the key that was used. */
+const ID_NAMES = {
+  session: /^(?!process|.{0,100}(?:prev|parent))(?:.{0,100}[._])?(?:session[._]?id|trace\.session)$/i,
+  user: /^(?!(?:process|host|os|db|cloud|aws)\.|.{0,100}(?:prev|parent|(?:key|api)_user))(?:.{0,100}[._])?(?:(?:end)?user(?:[._]pseudo)?[._]?id|trace\.user)$/i,
+};
+const IDS_IN_TEXT = {
+  session: /["']session_?id["']: ?["']([^"']{1,256})["']/i,
+  user: /["'](?:end_?)?user_?id["']: ?["']([^"']{1,256})["']/i,
+};
+const MAX_METADATA_CHARS = 8_192;
+
+function idInText(value: unknown, of: 'session' | 'user'): string | undefined {
+  if (typeof value !== 'string' || value.length > MAX_METADATA_CHARS) return undefined;
+  return readId(IDS_IN_TEXT[of].exec(value)?.[1]);
+}
+
+function readId(value: unknown): string | undefined {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
+  return typeof value === 'string' && value.length <= 256 && !/^(?:none|null)?$/i.test(value)
+    ? value
+    : undefined;
+}
+
 /** The names of the columns that have more than our own. */
 const SEVERAL: ReadonlyMap<string, readonly string[]> = new Map(
   [...NAMES].filter(([, names]) => names.length > 1),
@@ -80,11 +119,13 @@ export function readScalars(attributes: JsonObject): Scalars {
   let cost: RankedCost | undefined;
   let usageObjects: readonly UsageObject[] | undefined;
   let serviceTier: string | undefined;
+  let otherModel: string | undefined;
   for (const name in attributes) {
     const place = PLACES.get(name);
     if (place === undefined) {
       const other = placeOfOther(name);
       if (other === 'tier') serviceTier = betterTier(serviceTier, name, attributes[name]);
+      else if (other === 'model') otherModel ??= toText(attributes[name]);
       else if (other === 'object') usageObjects = withObject(usageObjects, name, attributes[name]);
       else if (other !== undefined) {
         counts ??= new UsageReader();
@@ -108,6 +149,7 @@ export function readScalars(attributes: JsonObject): Scalars {
       usageObjects = withObject(usageObjects, name, value);
     }
   }
+  if (counts !== undefined && otherModel) texts.model ??= otherModel;
   return { ...texts, counts, cost, usageObjects, serviceTier };
 }
 
@@ -124,13 +166,36 @@ function withObject(
 
 const NO_OBJECTS: readonly UsageObject[] = [];
 
-/** What no table names, by its words: how a call was served, and counts below `usage` or of tokens. */
-function placeOfOther(name: string): UsagePlace | 'tier' | 'mode' | 'object' | undefined {
+/** What no table names, by its words: the model, how a call was served, and counts below `usage` or of tokens. */
+function placeOfOther(name: string): UsagePlace | 'model' | 'tier' | 'mode' | 'object' | undefined {
   if (name.endsWith('service_tier') || name.endsWith('serviceTier')) return 'tier';
+  if (MODEL_NAME.test(name)) return 'model';
+  if (!/usage|token|response/i.test(name) || name.startsWith('observatory.')) return undefined;
   if (USAGE_NAME.test(name)) return 'object';
   if (MODE_NAME.test(name)) return 'mode';
-  return /usage|token/i.test(name) && !name.startsWith('observatory.') ? placeByWords(name) : undefined;
+  const whole = WHOLE_COUNT.exec(name)?.[1]?.toLowerCase();
+  return whole === undefined ? placeByWords(name) : BY_WHOLE[whole];
 }
+
+/** `llm.model`, `gen_ai.model.id`; `model` is read beside counts alone. */
+const MODEL_NAME = /^(?:(?:gen_ai|llm|ai)\.(?:[a-z]{1,20}\.)?)?model(?:[._]?(?:name|id))?$/i;
+
+/** `agent.usage.input_tokens`, but no sum over a session. */
+const WHOLE_COUNT =
+  /^(?!.{0,100}(?:session|cumul|conversation|thread))[\w.]{1,60}\.usage\.(input|prompt|output|completion|total)[._]?tokens$/i;
+
+const whole = (unit: UsagePlace['unit']): UsagePlace => ({
+  unit,
+  rank: Number.MAX_SAFE_INTEGER,
+  dialects: [],
+});
+const BY_WHOLE: Readonly<Record<string, UsagePlace>> = {
+  input: whole('inputTokens'),
+  prompt: whole('inputTokens'),
+  output: whole('outputTokens'),
+  completion: whole('outputTokens'),
+  total: whole('totalTokens'),
+};
 
 /** `usage` and `llm.token_usage`, which may hold JSON. */
 const USAGE_NAME = /(?:^|[._:])(?:token_?)?usage(?:_?(?:metadata|details))?$/i;
@@ -178,4 +243,30 @@ export function hasFieldValue(attributes: JsonObject, column: AttributeColumn, v
     if (attributes[name] !== undefined) return attributes[name] === value;
   }
   return false;
+}
+
+/** Whether an attribute belongs to a GenAI or MCP dialect. The first character rules out nearly every key. */
+export function isGenAiName(key: string): boolean {
+  switch (key.charCodeAt(0)) {
+    case 0x67: // g
+      return key.startsWith('gen_ai.') || key.startsWith('genkit:');
+    case 0x6d: // m
+      return key.startsWith('mcp.') || key.startsWith('mlflow.');
+    case 0x6c: // l
+      return key.startsWith('llm.') || /^lang(?:fuse|smith|watch)\./.test(key);
+    case 0x62: // b
+      return key.startsWith('braintrust.');
+    case 0x6f: // o
+      return key === 'openinference.span.kind';
+    case 0x69: // i
+      return key === 'input_tokens';
+    case 0x70: // p
+      return key === 'prompt_tokens';
+    case 0x74: // t
+      return key.startsWith('traceloop.');
+    case 0x61: // a
+      return key.startsWith('ai.');
+    default:
+      return false;
+  }
 }

@@ -3,7 +3,14 @@
  * is null, and its request then waits for its timeout; here such a member counts as absent.
  */
 import { stripVTControlCharacters } from 'node:util';
-import { isObject, type JsonObject, parseExactJson, readObject, toJsonText } from '../json/index.ts';
+import {
+  isObject,
+  type JsonObject,
+  parseExactJson,
+  readList,
+  readObject,
+  toJsonText,
+} from '../json/index.ts';
 import type { JsonRpcMessage } from './session.ts';
 
 /** Levels of capabilities that are looked into. */
@@ -72,13 +79,19 @@ function readAnswer({ jsonrpc, id: given, result, error }: JsonObject): JsonRpcM
   return { jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: NO_ANSWER } };
 }
 
+/** Versions of the protocol that are named in an error. */
+const MAX_VERSIONS = 8;
+
 /** An error as servers write it: a text, a code in words, a message that is an object or none at all. */
 export function readError(error: unknown): JsonRpcMessage['error'] {
   if (error === undefined || error === null) return undefined;
   const { code, message, data } = readObject(error);
+  const text =
+    [message, error].find((said) => typeof said === 'string') ?? toJsonText(message ?? error) ?? '';
+  const versions = readList(readObject(data).supported).slice(0, MAX_VERSIONS).join(', ');
   return {
     code: Number.isSafeInteger(code) ? (code as number) : INTERNAL_ERROR,
-    message: [message, error].find((text) => typeof text === 'string') ?? toJsonText(message ?? error) ?? '',
+    message: versions === '' || text.includes(versions) ? text : `${text} (supported: ${versions})`,
     ...(data === undefined || data === null ? {} : { data }),
   };
 }

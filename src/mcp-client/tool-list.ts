@@ -99,12 +99,14 @@ export async function readToolList(
       const listed: unknown[] = [];
       let isRepeated = page > 0 && result.tools.length > 0;
       for (const tool of result.tools as unknown[]) {
-        const text = toJsonText(tool);
-        bytes += measureText(text);
+        bytes += measureText(toJsonText(tool));
         await turn();
         if (bytes > toLimit('maxToolListBytes')) throw exceeded('maxToolListBytes');
-        listed.push(tool);
-        isRepeated &&= text !== undefined && texts.has(text);
+        // The same definition again is the same tool.
+        const text = toJsonText(isObject(tool) ? { ...tool, _meta: undefined } : tool);
+        const isKnown = text !== undefined && texts.has(text);
+        if (!isKnown) listed.push(tool);
+        isRepeated &&= isKnown;
         if (text !== undefined) texts.add(text);
       }
       // Some servers give their only page again and again.

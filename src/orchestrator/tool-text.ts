@@ -171,7 +171,10 @@ function base64Bytes(data: string): number {
  * takes too long to read stays a text.
  */
 export function valueOfResult(result: ToolResult): unknown {
-  if (result.structuredContent !== undefined) return result.structuredContent;
+  const { structuredContent } = result;
+  // An empty one beside text says less than the text; PHP writes one where there is none.
+  const isEmpty = isContainer(structuredContent) && Object.keys(structuredContent as object).length === 0;
+  if (structuredContent !== undefined && !(isEmpty && result.content.length > 0)) return structuredContent;
   const [only] = result.content;
   if (result.content.length === 1 && only?.type === 'text')
     return parseBoundedContainer(only.text) ?? only.text;

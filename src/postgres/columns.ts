@@ -35,8 +35,10 @@ function columnsReadFrom(carrier: Carrier): ReadonlyMap<string, readonly ColumnT
   const targets = new Map<string, ColumnTarget[]>();
   FIELDS.forEach((field: FieldDefinition, position) => {
     const to = coercionTo(field);
-    namesOf(field).forEach((name, rank) => {
-      const target = { to, position, rank };
+    // The span may have another id: that of the resource stays in its JSON.
+    const first = carrier === 'resource' && field.origin !== 'resource' ? 2 : 0;
+    namesOf(field).forEach((name, at) => {
+      const target = { to, position, rank: first + at };
       targets.set(name, [...(targets.get(name) ?? []), target]);
     });
   });

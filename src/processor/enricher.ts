@@ -20,7 +20,13 @@ import {
 import { CallFields, type Way } from './call-fields.ts';
 import { captureInteraction } from './capture-interaction.ts';
 import { ContextTax } from './context-tax.ts';
-import { type GovernanceFields, getGovernance, namesTemplate, UsersAround } from './governance.ts';
+import {
+  type GovernanceFields,
+  getGovernance,
+  namesTemplate,
+  readSessionByWords,
+  UsersAround,
+} from './governance.ts';
 import { findServedRequest } from './known-call.ts';
 import { SpendMetrics } from './metrics.ts';
 import {
@@ -207,8 +213,9 @@ export class Enricher {
       }
       attached = takeInteraction(span);
       this.#govern(span, target);
-      const user = this.#users.find(span);
-      if (user !== undefined) this.#tally.countDropped(setFields(target, { user_id: user }));
+      const [user, session] = [this.#users.find(span), readSessionByWords(span)];
+      if ((user ?? session) !== undefined)
+        this.#tally.countDropped(setFields(target, { user_id: user, session_id: session } as FieldValues));
       if (!isEnriched(span)) {
         markEnriched(span);
         const known = kind ?? kindOfAttached(attached);

@@ -12,7 +12,7 @@ import {
 } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type CamelFieldValues, isWithin, listAttributeNames, toField } from '../base/index.ts';
-import { readTextField } from '../interaction/index.ts';
+import { readIdByWords, readTextField } from '../interaction/index.ts';
 import { RecentMap } from './recent-map.ts';
 
 /** Fields that an application sets for all GenAI and MCP spans started in a context. */
@@ -126,10 +126,10 @@ export class UsersAround {
     });
   }
 
-  /** @returns `undefined` if the span itself names one, or none is known. */
+  /** @returns `undefined` if the span itself names one under a name that columns are read from, or none is known. */
   find(span: ReadableSpan): string | undefined {
     if (readTextField(span.attributes, 'user_id') !== undefined) return undefined;
-    return this.#findBegun(span) ?? this.#findReceived(span);
+    return readIdByWords(span.attributes, 'user') ?? this.#findBegun(span) ?? this.#findReceived(span);
   }
 
   #findBegun(span: ReadableSpan): string | undefined {
@@ -156,9 +156,16 @@ export class UsersAround {
   }
 }
 
+/** The session that a span names under a name that no column is read from. */
+export function readSessionByWords({ attributes }: ReadableSpan): string | undefined {
+  return readTextField(attributes, 'session_id') === undefined
+    ? readIdByWords(attributes, 'session')
+    : undefined;
+}
+
 /** @returns `undefined` for what is longer than an id. */
 function readUser(attributes: ReadableSpan['attributes']): string | undefined {
-  const user = readTextField(attributes, 'user_id');
+  const user = readTextField(attributes, 'user_id') ?? readIdByWords(attributes, 'user');
   return user !== undefined && user.length <= MAX_TEXT_CHARS ? user : undefined;
 }
 

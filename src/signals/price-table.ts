@@ -146,6 +146,8 @@ function bareName(model: string): string {
 const BEDROCK_ID =
   /^(?:[a-z]{2,6}(?:-gov)?\.)?(?:ai21|amazon|anthropic|cohere|deepseek|meta|mistral)\.[\w.:-]{1,200}$/;
 
+const HOST = /^[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}$/;
+
 /** Frameworks and proxies that stand where the provider should: the model tells whose it is. */
 const NOT_PROVIDERS: ReadonlySet<string> = new Set(
   `agno ai-sdk autogen crewai dspy gateway genkit google-adk haystack instructor langchain langgraph litellm
@@ -164,6 +166,11 @@ function pickProvider(
   if (provider !== undefined) {
     const providerId = PROVIDERS.get(provider) ?? provider;
     if (priceTable().findProvider({ providerId }) !== undefined) return { providerId };
+    // Some instrumentations name the host.
+    const host = HOST.test(provider)
+      ? priceTable().findProvider({ providerApiUrl: `https://${provider}` })
+      : undefined;
+    if (host !== undefined) return { providerId: host.id };
   }
   if (BEDROCK_ID.test(model)) return { providerId: 'aws' };
   if (model.includes('/')) return { providerId: BY_MODEL_PREFIX };

@@ -72,6 +72,17 @@ export function geminiViolations({ name, parameters }: OfferedTool): string[] {
     )
       found.push(`${path}: enum of other values than strings and numbers`);
     if ('$ref' in node && Object.keys(node).length > 1) found.push(`${path}: keywords beside $ref`);
+    const types = [node.type ?? []].flat() as string[];
+    for (const [type, part] of [
+      ['object', 'properties'],
+      ['object', 'required'],
+      ['array', 'items'],
+    ] as const)
+      if (types.length > 0 && part in node && !types.includes(type))
+        found.push(`${path}: ${part} only allowed for ${type}`);
+    if (types.includes('array') && !('items' in node) && !('prefixItems' in node))
+      found.push(`${path}: items missing`);
+    if (types.length > 1 && 'properties' in node) found.push(`${path}: properties beside a list of types`);
     for (const key of Object.keys((node.properties ?? {}) as Node))
       if (!/^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/.test(key))
         found.push(`${path}: property key ${JSON.stringify(key)}`);

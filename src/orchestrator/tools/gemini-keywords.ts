@@ -189,6 +189,33 @@ export function writeOtherProperties(
     out.additionalProperties = convert(additional, `${path}/additionalProperties`);
 }
 
+/** Keywords that assert something of values of one type alone. */
+const PARTS: readonly (readonly [type: string, keywords: readonly string[]])[] = [
+  ['object', ['properties', 'required', 'additionalProperties', 'propertyOrdering']],
+  ['array', ['items', 'prefixItems', 'minItems', 'maxItems']],
+];
+
+/**
+ * Gemini refuses parts of a type beside another one, lists without `items`, and a list of types of which one has parts:
+ * that becomes alternatives.
+ */
+export function fitToType(schema: Schema): Schema {
+  if (schema.type === undefined) return schema;
+  const types = [schema.type].flat() as string[];
+  for (const [type, keywords] of PARTS) {
+    if (!types.includes(type)) for (const keyword of keywords) delete schema[keyword];
+  }
+  if (types.includes('array') && schema.prefixItems === undefined) schema.items ??= {};
+  const hasParts = PARTS.some(([type]) => types.includes(type));
+  if (types.length < 2 || !hasParts || schema.anyOf !== undefined || schema.enum !== undefined) return schema;
+  const { title, description, ...rest } = schema;
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    anyOf: types.map((type) => fitToType(type === 'null' ? { type } : { ...rest, type })),
+  };
+}
+
 /** Gemini wants every required name among the properties. */
 export function nameRequired(out: Schema, required: readonly string[]): void {
   const properties = (out.properties ?? {}) as Schema;

@@ -2,6 +2,7 @@ import { isObject } from '../../json/index.ts';
 import { CombinedParts } from './gemini-combined.ts';
 import {
   allowedValues,
+  fitToType,
   GeminiNotes,
   nameRequired,
   openBounds,
@@ -129,7 +130,7 @@ class GeminiConverter {
     });
     const description = notes.appendTo(whole.description as string | undefined);
     if (description !== undefined) out.description = description;
-    return out;
+    return fitToType(out);
   }
 
   #reference(schema: Schema, name: string, path: string, place: 'free' | 'bound'): AnySchema {
