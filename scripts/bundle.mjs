@@ -49,6 +49,14 @@ const NEXT_EDGE = `export async function register() {}
 export const withObservatory = (config) => config;
 `;
 
+/**
+ * `mcp-observatory/golden` for `require`: Jest has one of its own, which before Node 24.9 takes no ES module. Node's is
+ * behind it.
+ */
+const GOLDEN_REQUIRED = `const ofNode = Object.getPrototypeOf(require('node:module')).createRequire;
+module.exports = (ofNode?.(__filename) ?? require)('./golden.js');
+`;
+
 /** Packages stay imports, since hooks and peers must be the application's own; only the bundler's helpers go in. */
 const isExternal = (id) => !/^[./]|^@oxc-project\/runtime\//.test(id);
 
@@ -114,6 +122,7 @@ async function bundleCode() {
   await bundle.close();
   for (const [name, source] of Object.entries(REQUIRED)) await bundleRequired(source, join(unfinished, name));
   writeFileSync(join(unfinished, 'next-edge.js'), NEXT_EDGE);
+  writeFileSync(join(unfinished, 'golden.cjs'), GOLDEN_REQUIRED);
   await bundlePage(join(unfinished, 'page'));
   rmSync(LIB, { recursive: true, force: true });
   renameSync(unfinished, LIB);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire, Module } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -73,6 +74,7 @@ test('package.json has these entries and no other, each with its declarations', 
   ]);
   assert.deepEqual(exports, {
     ...Object.fromEntries(expected),
+    './golden': { ...files('golden'), require: './dist/lib/golden.cjs' },
     './next': { ...files('next'), 'edge-light': './dist/lib/next-edge.js' },
     './package.json': './package.json',
   });
@@ -96,6 +98,20 @@ test('the bundle exports the values that the sources name, one class for all ent
       assert.equal(seen.get(name) ?? value, value, `${name} is there twice`);
       seen.set(name, value);
     }
+  }
+});
+
+test('goldens are required where `require` takes no ES module, as that of Jest', () => {
+  const file = join(bundle(), 'golden.cjs');
+  const refuse = () => assert.fail('Must use import to load ES Module');
+  class JestModule extends Module {
+    static override createRequire = () => Object.assign(refuse, createRequire(file));
+  }
+  const jests = (name: string) => (name === 'node:module' ? JestModule : refuse());
+  const required = { exports: {} as { toMatchGolden?: unknown } };
+  for (const own of [jests, createRequire(file)]) {
+    new Function('require', 'module', '__filename', readFileSync(file, 'utf8'))(own, required, file);
+    assert.equal(typeof required.exports.toMatchGolden, 'function');
   }
 });
 

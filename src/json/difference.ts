@@ -17,25 +17,30 @@ const MAX_DIFFERENCES = 50;
 /** Decides whether values at a place may differ; `undefined` where they must be equal. */
 export type Tolerance = (place: string) => ((expected: unknown, actual: unknown) => boolean) | undefined;
 
-/** Differences between two JSON values, at most 50, in the order of the expected value. */
+/**
+ * Differences between two JSON values, at most 50, in the order of the expected value.
+ * @param isSame of texts that are not equal, at places without a tolerance.
+ */
 export function differencesBetween(
   expected: unknown,
   actual: unknown,
   place = '',
   tolerance: Tolerance = () => undefined,
+  isSame: (expected: string, actual: string) => boolean = Object.is,
 ): Difference[] {
   const found: Difference[] = [];
-  compare(expected, actual, place, tolerance, found);
+  compare(expected, actual, place, { tolerance, isSame, found });
   return found;
 }
 
-function compare(
-  expected: unknown,
-  actual: unknown,
-  place: string,
-  tolerance: Tolerance,
-  found: Difference[],
-): void {
+interface Comparing {
+  readonly tolerance: Tolerance;
+  readonly isSame: (expected: string, actual: string) => boolean;
+  readonly found: Difference[];
+}
+
+function compare(expected: unknown, actual: unknown, place: string, comparing: Comparing): void {
+  const { tolerance, isSame, found } = comparing;
   if (found.length >= MAX_DIFFERENCES || Object.is(expected, actual)) return;
   const tolerates = tolerance(place);
   if (tolerates !== undefined) {
@@ -47,7 +52,7 @@ function compare(
     for (let index = 0; index < length; index += 1) {
       const left: unknown = index < expected.length ? expected[index] : ABSENT;
       const right: unknown = index < actual.length ? actual[index] : ABSENT;
-      compare(left, right, `${place}[${index}]`, tolerance, found);
+      compare(left, right, `${place}[${index}]`, comparing);
     }
     return;
   }
@@ -55,9 +60,10 @@ function compare(
     for (const key of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
       const left = Object.hasOwn(expected, key) ? expected[key] : ABSENT;
       const right = Object.hasOwn(actual, key) ? actual[key] : ABSENT;
-      compare(left, right, place === '' ? key : `${place}.${key}`, tolerance, found);
+      compare(left, right, place === '' ? key : `${place}.${key}`, comparing);
     }
     return;
   }
+  if (typeof expected === 'string' && typeof actual === 'string' && isSame(expected, actual)) return;
   found.push({ place: place === '' ? 'the value' : place, expected, actual });
 }

@@ -86,6 +86,13 @@ const PLAN: Plan = {
   resource: 'note://one',
 };
 
+/** More calls at the same time than a signal has listeners without a warning. */
+const CROWD: Plan = {
+  agents: [
+    [{ calls: Array.from({ length: 12 }, (_, a) => ({ tool: 'slow', args: { a } })) }, { text: 'all' }],
+  ],
+};
+
 const textOf = (path: string) => readFile(path, 'utf8').catch(() => '');
 
 async function recorded(program: readonly string[], env: Readonly<Record<string, string>>) {
@@ -124,10 +131,10 @@ test('a server over HTTP replays from another address, and no secret is in a gol
   const port = String((await once(server.stdout, 'data'))[0]).trim();
   const tells = { agents: [[{ calls: [{ tool: 'secret', args: {} }] }, { text: 'told' }]] };
   const [http, stdio] = await Promise.all([
-    recordAndReplay(agent(PLAN), { MCP_URL: `http://127.0.0.1:${port}/mcp` }, 2),
+    recordAndReplay(agent(PLAN, CROWD), { MCP_URL: `http://127.0.0.1:${port}/mcp` }, 2),
     recorded(agent(tells), SERVER),
   ]).finally(() => server.kill());
-  const moved = await run('replay', http, agent(PLAN), { MCP_URL: 'http://127.0.0.1:9/mcp' });
+  const moved = await run('replay', http, agent(PLAN, CROWD), { MCP_URL: 'http://127.0.0.1:9/mcp' });
   assert.deepEqual([moved.stderr, moved.code], ['', 0]);
   assert.match(stdio.stdout, /planted-password-22/);
   for (const text of [http, stdio.golden].map((path) => readFileSync(path, 'utf8')))
@@ -188,6 +195,45 @@ test('no secret of a promised form is in a golden, nor one of a server, and prom
   const text = readFileSync(await recordAndReplay(program, env, 1), 'utf8');
   for (const secret of [password, ...forms, 'hunter2x', 'hunter3x'])
     assert.ok(!text.includes(JSON.stringify(secret).slice(1, -1)), secret);
+});
+
+/** Tells a model what its environment holds, of which one value is set after it has started. */
+const TELLS = `
+const { OTHER, APP_PIN_KEY, DATABASE_URL = '', DB_PASSWORD } = process.env;
+process.env.LATE_TOKEN = OTHER ? OTHER + '-late' : '';
+const password = decodeURIComponent(/:([^:@]*)@/.exec(DATABASE_URL)?.[1] ?? '');
+const content = 'Log in to postgres with ' + password + ' or ' + DB_PASSWORD + ', key ' + APP_PIN_KEY + '.';
+const messages = [
+  { role: 'system', content: 'It is ' + new Date().toISOString() + '. ' + content + process.env.ADDED },
+  { role: 'user', content: JSON.stringify({ text: process.env.LATE_TOKEN, turns: [{ text: 'told' }] }) },
+  { role: 'user', content },
+];
+const headers = { 'content-type': 'application/json' };
+const body = JSON.stringify({ model: 'm', messages });
+await (await fetch(process.env.MODEL_URL + '/v1/chat/completions', { method: 'POST', headers, body })).text();
+`;
+
+test('no secret of the environment is in a golden, and a replay takes others in their place', async () => {
+  const program = ['--input-type=module', '-e', TELLS];
+  const env = {
+    ADDED: '',
+    OTHER: 'quoted"value',
+    APP_PIN_KEY: 'only-the-name-tells',
+    DATABASE_URL: 'postgres://postgres:sword%2Ffish@db/app',
+    DB_PASSWORD: 'correct horse battery',
+    PGPASSWORD: 'postgres',
+  };
+  const { golden } = await recorded(program, env);
+  const text = readFileSync(golden, 'utf8');
+  for (const secret of ['quoted', env.APP_PIN_KEY, 'sword', env.DB_PASSWORD])
+    assert.ok(!text.includes(secret), secret);
+  assert.match(text, /Log in to postgres with /);
+  for (const others of [{ DB_PASSWORD: 'hunter2' }, { DATABASE_URL: '', APP_PIN_KEY: 'x' }, {}]) {
+    const { stderr, code } = await run('replay', golden, program, { ...env, OTHER: 'new', ...others });
+    assert.deepEqual([stderr, code], ['', 0]);
+  }
+  const changed = await run('replay', golden, program, { ...env, ADDED: ' Be rude.' });
+  assert.match(changed.stderr, /messages\[0\]\.content: .* Be rude\./);
 });
 
 test('requests through node:http replay alike, three at once', async () => {

@@ -38,7 +38,7 @@ export { importExchanges, type RecordedExchange, readRecordedExchange } from './
 export { fromGoldenInput, readSecrets, toGoldenInput } from './input.ts';
 export { Journal } from './journal.ts';
 export { A_CATEGORY, A_DATE_OR_NULL, A_GOLDEN, A_NUMBER_OR_NULL } from './option-kinds.ts';
-export { isSameButFor, matchPattern, withRecordedParts } from './pattern.ts';
+export { isSameButFor, isSameButForSecrets, matchPattern, withRecordedParts } from './pattern.ts';
 export {
   type GoldenProblem,
   inspectGolden,
@@ -60,6 +60,7 @@ export {
   fromWireResponse,
   isEventStream,
   noResponse,
+  onAbort,
   type Pace,
   type RequestHead,
   toNetworkFault,

@@ -19,6 +19,26 @@ function escaped(text: string): string {
   return text.replace(/[*\\]/g, '\\$&');
 }
 
+/** What stands in a text in place of a secret. */
+const MARK = /\[redacted(?:: [a-z ]{1,20})?\]/g;
+/** The same, without the white space that a secret has not. */
+const ONE_MARK = '\0';
+const MAX_SECRET = 512;
+
+/** Whether a text is a recorded one but for secrets, each of which the recording lost. */
+export function isSameButForSecrets(recorded: string, actual: string): boolean {
+  return (
+    recorded === actual ||
+    (recorded.includes('[redacted') && isSameButFor(escaped(recorded), recorded, actual))
+  );
+}
+
+/** The parts of a text that are replaced in its redacted form; all of it if the two do not go together. */
+export function findMarked(redacted: string, text: string): string[] {
+  const parts = matchPattern(escaped(redacted).replace(MARK, '*'), text) ?? [[0, text.length]];
+  return parts.map(([from, to]) => text.slice(from, to));
+}
+
 /** The parts of a text that the `*` of a pattern stand for; undefined if it does not match. Linear in the text. */
 export function matchPattern(pattern: string, text: string): Span[] | undefined {
   const [head = '', ...rest] = listLiterals(pattern);
@@ -52,12 +72,15 @@ function listLiterals(pattern: string): string[] {
  * part, about as long and of the same signs: what is added beside a time is found.
  */
 export function isSameButFor(pattern: string, recorded: string, actual: string): boolean {
-  const [were, are] = [matchPattern(pattern, recorded), matchPattern(pattern, actual)];
+  const [was, is] = [recorded, actual].map((text) => text.replace(MARK, ONE_MARK)) as [string, string];
+  const open = pattern.replace(MARK, '*');
+  const [were, are] = [matchPattern(open, was), matchPattern(open, is)];
   if (were === undefined || are === undefined) return recorded === actual;
-  return were.every((was, index) => isAlike(recorded.slice(...was), actual.slice(...(are[index] as Span))));
+  return were.every((part, index) => isAlike(was.slice(...part), is.slice(...(are[index] as Span))));
 }
 
 function isAlike(recorded: string, actual: string): boolean {
+  if (recorded === ONE_MARK) return actual.length <= MAX_SECRET && !/\s/.test(actual);
   if (actual.length > Math.max(2 * recorded.length, recorded.length + SPARE_LENGTH)) return false;
   const signs = new Set([...recorded, ...JOINTS]);
   return (

@@ -1,5 +1,6 @@
 import { redactLargeValue, redactValue } from '../../json/index.ts';
 import type { ProviderExchange, StreamEvent } from './format.ts';
+import { findMarked } from './pattern.ts';
 
 /**
  * The HTTP headers and query parameters that goldens keep. All others are dropped: keys, cookies, ids of organizations
@@ -61,17 +62,86 @@ const ACCOUNT_IDS: readonly (readonly [RegExp, string])[] = [
 /** Shorter values would take ordinary words out of texts. */
 const SHORTEST_SECRET = 6;
 
+const REDACTED = '[redacted: secret]';
+
+/** Names of variables that hold secrets by convention, beside the names that are secret anywhere. */
+const SECRET_VARIABLE =
+  /(?:^|_)(?:(?<!PUBLIC_)KEY|TOKEN|SECRET|PASS(?:WORD|WD|PHRASE)?|PAT|CREDENTIALS?|AUTH|JWT|COOKIE|SALT)(?:_?\d{1,2})?$/i;
+
+/** A value that texts have for themselves: `postgres`, `12345678`. */
+const ORDINARY = /^(?:[a-z]{1,8}|\d{1,8})$/i;
+
+/**
+ * Texts to be found in others, in one pass however many there are: two characters of a text tell how far ahead the next
+ * one to be found can begin.
+ */
+class KnownTexts {
+  /** By the hash of the last two of their first characters. */
+  readonly #byHash = new Map<number, string[]>();
+  readonly #shifts = new Uint8Array(4096).fill(SHORTEST_SECRET - 1);
+  size = 0;
+
+  add(text: string): void {
+    const hash = hashBefore(text, SHORTEST_SECRET);
+    const known = this.#byHash.get(hash) ?? [];
+    if (known.includes(text)) return;
+    this.size += 1;
+    // The longest is found first.
+    this.#byHash.set(
+      hash,
+      [...known, text].sort((left, right) => right.length - left.length),
+    );
+    for (let end = 2; end <= SHORTEST_SECRET; end += 1) {
+      const at = hashBefore(text, end);
+      this.#shifts[at] = Math.min(this.#shifts[at] as number, SHORTEST_SECRET - end);
+    }
+  }
+
+  /** The text with a word in place of each that is known. */
+  replaceIn(text: string, word: string): string {
+    let out = '';
+    let from = 0;
+    for (let end = SHORTEST_SECRET; end <= text.length; ) {
+      const hash = hashBefore(text, end);
+      const shift = this.#shifts[hash] as number;
+      const start = end - SHORTEST_SECRET;
+      const found =
+        shift > 0 ? undefined : this.#byHash.get(hash)?.find((one) => text.startsWith(one, start));
+      if (found === undefined) {
+        end += shift || 1;
+        continue;
+      }
+      out += text.slice(from, start) + word;
+      from = start + found.length;
+      end = from + SHORTEST_SECRET;
+    }
+    return from === 0 ? text : out + text.slice(from);
+  }
+}
+
+function hashBefore(text: string, end: number): number {
+  return ((text.charCodeAt(end - 2) * 31) ^ text.charCodeAt(end - 1)) & 4095;
+}
+
 /**
  * Removes secrets from the texts of a golden: values known from places that hold secrets (keys, headers, `env`), and
  * everything in the form of a secret. The headers and fields themselves are dropped by allow-list.
  */
 export class Scrubber {
-  readonly #secrets = new Set<string>();
+  readonly #secrets = new KnownTexts();
+  /** Variables that were registered, or are no secret. */
+  readonly #variables = new Map<string, string>();
 
-  /** Registers a value to remove everywhere. */
+  /** How many secrets are registered. */
+  get size(): number {
+    return this.#secrets.size;
+  }
+
+  /** Registers a value to remove everywhere, also where it stands in JSON within a text. */
   add(secret: string | undefined): void {
     const value = secret?.trim() ?? '';
-    if (value.length >= SHORTEST_SECRET) this.#secrets.add(value);
+    for (const form of [value, JSON.stringify(value).slice(1, -1)])
+      if (form.length >= SHORTEST_SECRET && !REDACTED.includes(form)) this.#secrets.add(form);
   }
 
   /** Registers the secrets among HTTP headers. */
@@ -91,10 +161,32 @@ export class Scrubber {
     this.addNamed({ ...Object.fromEntries(headers), ...Object.fromEntries(url.searchParams) });
   }
 
-  /** Registers those of named values, such as variables of an environment, whose names say that they are secret. */
+  /** Registers those of named values whose names or forms say that they are secret; of an address its password. */
   addNamed(values: Readonly<Record<string, string | undefined>>): void {
     const cleaned = redactValue(values) as typeof values;
-    for (const [name, value] of Object.entries(values)) if (cleaned[name] !== value) this.add(value);
+    for (const [name, value = ''] of Object.entries(values)) {
+      if (cleaned[name] === value) continue;
+      for (const part of findMarked(cleaned[name] ?? '', value)) {
+        this.add(part);
+        const [, password] = /^[^:]*:(.+)$/s.exec(part) ?? [];
+        if (part === value || password === undefined || ORDINARY.test(password)) continue;
+        this.add(password);
+        if (/%[\dA-F]{2}/i.test(password)) this.add(new URLSearchParams(`p=${password}`).get('p') ?? '');
+      }
+    }
+  }
+
+  /** Registers the secrets of an environment that were not there before: programs add to theirs. */
+  addEnvironment(env: Readonly<Record<string, string | undefined>>): void {
+    const added: Record<string, string> = {};
+    for (const [name, value = ''] of Object.entries(env)) {
+      if (this.#variables.get(name) === value) continue;
+      this.#variables.set(name, value);
+      if (ORDINARY.test(value)) continue;
+      added[name] = value;
+      if (SECRET_VARIABLE.test(name)) added[`${name}_TOKEN`] = value;
+    }
+    this.addNamed(added);
   }
 
   /** Registers the values of a command's options, as `addNamed`: `--token VALUE` is two arguments. */
@@ -139,8 +231,7 @@ export class Scrubber {
   }
 
   #cleanText(text: string): string {
-    let out = text;
-    for (const secret of this.#secrets) out = out.replaceAll(secret, '[redacted: secret]');
+    let out = this.#secrets.replaceIn(text, REDACTED);
     for (const [pattern, word] of ACCOUNT_IDS) out = out.replace(pattern, word);
     return out;
   }

@@ -1,3 +1,4 @@
+import { defaultMaxListeners, getMaxListeners, setMaxListeners } from 'node:events';
 import { parseOrKeep } from '../../json/index.ts';
 import type { NetworkFault, StreamEvent, WireRequest, WireResponse } from './format.ts';
 import { keptPath, keptRequestHeaders, keptResponseHeaders } from './scrubber.ts';
@@ -157,7 +158,7 @@ export async function fromWireResponse(
         controller.error(signal?.reason);
         void end();
       };
-      signal?.addEventListener('abort', giveUp);
+      if (signal !== undefined) onAbort(signal, giveUp);
     },
     async pull(controller) {
       const isCut = wire.cut !== undefined;
@@ -178,11 +179,19 @@ export async function fromWireResponse(
   return new Response(body, init);
 }
 
+/** Listens to a signal, which may be that of many requests: as `fetch` does, without a warning of a leak. */
+export function onAbort(signal: AbortSignal, listen: () => void): void {
+  if (getMaxListeners(signal) === defaultMaxListeners) setMaxListeners(MAX_LISTENERS, signal);
+  signal.addEventListener('abort', listen, { once: true });
+}
+
+/** As `fetch` has it. */
+const MAX_LISTENERS = 1_500;
+
 /** The error of a failed connection; where the program gave it up, when it does so again. */
 async function toFault(fault: NetworkFault, signal: AbortSignal | undefined): Promise<unknown> {
   if (fault.code !== ABORTED || signal === undefined) return networkError(fault);
-  if (!signal.aborted)
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  if (!signal.aborted) await new Promise<void>((resolve) => onAbort(signal, resolve));
   return signal.reason;
 }
 

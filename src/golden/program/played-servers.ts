@@ -1,10 +1,19 @@
 import { basename } from 'node:path';
 import { parseOrKeep } from '../../json/index.ts';
-import { type Golden, GoldenMismatchError, type Reached } from '../file/index.ts';
+import {
+  type Golden,
+  GoldenMismatchError,
+  isSameButForSecrets,
+  onAbort,
+  type Reached,
+} from '../file/index.ts';
 import type { GoldenPlayer } from '../replay/index.ts';
 import { PlayedServer } from './played-server.ts';
 import type { SpawnedCommand } from './seams.ts';
 import { type PassedMessage, rpcMessages } from './traffic.ts';
+
+/** The part of an address before its path. */
+const HOST = /^[a-z]+:\/\/[^/]*/;
 
 type Over<K extends 'command' | 'url'> = { readonly name: string } & Extract<Reached, Record<K, unknown>>;
 
@@ -28,7 +37,7 @@ export class PlayedServers {
   /** The server of a command; undefined for a process that is not an MCP server. Paths may have changed. */
   spawned({ command, args, env }: SpawnedCommand): PlayedServer | undefined {
     const { scrubber } = this.#player;
-    scrubber.addNamed(env);
+    scrubber.addEnvironment(env);
     scrubber.addOptions(args);
     const asked = scrubber.clean({ command, args: [...args] });
     const [best] = this.#commands
@@ -41,7 +50,10 @@ export class PlayedServers {
   /** Whether an address is that of a server, for requests without messages. */
   has(url: URL): boolean {
     const address = url.origin + url.pathname;
-    return this.#open.has(address) || this.#addresses.some((recorded) => recorded.url === address);
+    return (
+      this.#open.has(address) ||
+      this.#addresses.some((recorded) => isSameButForSecrets(recorded.url, address))
+    );
   }
 
   /** The response of a server to messages. @throws GoldenMismatchError for an address that no server has */
@@ -68,8 +80,8 @@ export class PlayedServers {
     const free = this.#addresses.filter(({ name }) => !bound.has(name));
     // A server of a test has another port each time.
     const found =
-      free.find((recorded) => recorded.url === address) ??
-      free.find((recorded) => new URL(recorded.url).pathname === url.pathname);
+      free.find((recorded) => isSameButForSecrets(recorded.url, address)) ??
+      free.find((recorded) => isSameButForSecrets(recorded.url.replace(HOST, ''), url.pathname));
     if (found === undefined) {
       const names = this.#addresses.map(({ name, url: at }) => `${name} at ${at}`).join(', ');
       throw this.#player.missed(
@@ -108,8 +120,7 @@ async function answered(
       reject(signal?.reason);
       close(() => stream?.error(signal?.reason));
     };
-    // A client may have one signal for all its requests.
-    signal?.addEventListener('abort', giveUp);
+    if (signal !== undefined) onAbort(signal, giveUp);
     const close = (end?: () => void): void => {
       left = 0;
       signal?.removeEventListener('abort', giveUp);

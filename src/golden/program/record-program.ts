@@ -49,7 +49,8 @@ class ProgramRecorder implements Seams {
   readonly #path: string;
   readonly #head: ProgramHead;
   readonly #scrubber = new Scrubber();
-  readonly #parts: ProgramPart[] = [];
+  /** With how many secrets were known when theirs were removed. */
+  readonly #parts: (readonly [part: ProgramPart, known: number])[] = [];
   /** Parts whose secrets are still being removed. */
   readonly #pending = new Set<ProgramPart>();
   readonly #model: ModelRecorder;
@@ -147,7 +148,7 @@ class ProgramRecorder implements Seams {
     if (messages === undefined) return undefined;
     this.#scrubber.addRequest(copy.headers, url);
     const sent = this.#http.sent(url, messages);
-    return recordedAnswer(sent, answer, { mayHold: this.#mayHold, attempt: (work) => this.#try(work) });
+    return recordedAnswer(sent, answer, { mayHold: this.#mayHold, attempt: this.#try });
   }
 
   request({ url }: NodeRequest, original: () => ClientRequest): ClientRequest {
@@ -200,7 +201,7 @@ class ProgramRecorder implements Seams {
       isOther = message === undefined || !isOpening(message);
       if (isOther) return;
       written.limit = MAX_CHARS;
-      this.#scrubber.addNamed(env);
+      this.#scrubber.addEnvironment(env);
       this.#scrubber.addOptions(args);
       const reached = this.#scrubber.clean({ command, args } as Reached);
       server = new ServerTap(this.#servers, this.#names, reached);
@@ -249,7 +250,8 @@ class ProgramRecorder implements Seams {
       this.#model.endReading();
       this.#servers.endNotes();
     });
-    for (const part of this.#pending) this.#try(() => this.#add(cleanedNow(part, this.#scrubber)));
+    const { size } = this.#scrubber;
+    for (const part of this.#pending) this.#try(() => this.#add(cleanedNow(part, this.#scrubber), size));
     this.#pending.clear();
     if (this.#journal === undefined) {
       if (!this.#isStopped) say(`The program asked no model and no MCP server; ${this.#path} is not written`);
@@ -258,7 +260,7 @@ class ProgramRecorder implements Seams {
     this.#try(() => {
       // A secret may have been seen after what holds it was kept.
       this.#journal?.finish(
-        this.#parts.map((part) => cleanedNow(part, this.#scrubber)),
+        this.#parts.map(([part, known]) => (known === size ? part : cleanedNow(part, this.#scrubber))),
         !this.#isStopped,
       );
     });
@@ -266,7 +268,9 @@ class ProgramRecorder implements Seams {
 
   #keep(part: ProgramPart): void {
     if (this.#isStopped) return;
+    this.#scrubber.addEnvironment(process.env);
     this.#pending.add(part);
+    const { size } = this.#scrubber;
     const cleaned =
       'exchange' in part
         ? this.#scrubber.cleanExchange(part.exchange).then((exchange) => ({ ...part, exchange }))
@@ -274,7 +278,7 @@ class ProgramRecorder implements Seams {
     cleaned.then(
       (clean) => {
         // At the end of the process what was pending is cleaned at once.
-        if (this.#pending.delete(part)) this.#add(clean);
+        if (this.#pending.delete(part)) this.#add(clean, size);
       },
       (error: unknown) => {
         this.#pending.delete(part);
@@ -283,14 +287,14 @@ class ProgramRecorder implements Seams {
     );
   }
 
-  #add(part: ProgramPart): void {
+  #add(part: ProgramPart, known: number): void {
     if (this.#isStopped) return;
     this.#try(() => {
       this.#chars += JSON.stringify(part).length;
       if (this.#chars > MAX_CHARS) throw new Error(TOO_LARGE);
       this.#journal ??= this.#begin();
       this.#journal.add(part);
-      this.#parts.push(part);
+      this.#parts.push([part, known]);
     });
   }
 
@@ -301,13 +305,13 @@ class ProgramRecorder implements Seams {
     return journal;
   }
 
-  #try(work: () => void): void {
+  readonly #try = (work: () => void): void => {
     try {
       work();
     } catch (error) {
       this.#stop(error);
     }
-  }
+  };
 
   #stop(error: unknown): void {
     if (this.#isStopped) return;

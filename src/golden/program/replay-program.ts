@@ -92,6 +92,7 @@ class ProgramReplay implements Seams {
       const text = await copy.text();
       const body = parseOrKeep(text);
       const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
+      this.#player.scrubber.addEnvironment(process.env);
       if (this.#isOfModel(copy.method, url, body)) {
         if (this.#live === 'model') return await original(...args);
         return await this.#player
@@ -117,6 +118,7 @@ class ProgramReplay implements Seams {
     // The body is not known yet.
     if (this.#live === 'model' || !this.#isOfModel(options.method ?? 'GET', url, undefined))
       return original();
+    this.#player.scrubber.addEnvironment(process.env);
     const [ours, theirs] = streams.duplexPair();
     this.#server.emit('connection', theirs);
     const { agent: _, socketPath: __, ...rest } = options;
@@ -125,6 +127,7 @@ class ProgramReplay implements Seams {
   }
 
   spawn(command: SpawnedCommand, original: () => ChildProcess): ChildProcess {
+    this.#player.scrubber.addEnvironment(process.env);
     const server = this.#live === 'tools' || !command.isPiped ? undefined : this.#servers.spawned(command);
     if (server !== undefined) return playedProcess(command, server);
     const child = original();

@@ -3,6 +3,7 @@ import { readTolerance } from '../compare/index.ts';
 import {
   type ComparisonRules,
   GoldenMismatchError,
+  isSameButForSecrets,
   learnMatcher,
   type Matcher,
   withRecordedParts,
@@ -157,7 +158,8 @@ export class Entries<T> {
   }
 
   #differences({ place, canonical: recorded }: Entry<T>, canonical: unknown): Difference[] {
-    return differencesBetween(recorded, canonical, `${place}${this.#inside}`, this.#tolerance);
+    const at = `${place}${this.#inside}`;
+    return differencesBetween(recorded, canonical, at, this.#tolerance, isSameButForSecrets);
   }
 
   /** The entry with the fewest differences, among the unused ones if there are any. */
