@@ -6,8 +6,10 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import * as sdk from '@opentelemetry/sdk-trace';
+import pg from 'pg';
 import { samplerIn } from '../src/base/sdk.ts';
 import { spoolStatus } from '../src/durable/index.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './support/otlp-receiver.ts';
@@ -120,6 +122,26 @@ test('the last spans of a program that exits go to its database too', { skip: no
   } finally {
     await server.stop();
   }
+});
+
+test('a program that exits before its database has tables waits for these', {
+  skip: noPostgres(),
+}, async () => {
+  await using server = await startPostgres();
+  const url = await server.createDatabase();
+  const holder = new pg.Client({ connectionString: url });
+  await holder.connect();
+  // The key of migrations: they take longer than an exit may.
+  await holder.query('SELECT pg_advisory_lock(7882267396523914868)');
+  const { exit } = await program(
+    'exit',
+    { baseUrl: 'http://127.0.0.1:1' },
+    { MCP_OBSERVATORY_DATABASE_URL: url, EXIT_DEADLINE_MS: '' },
+  );
+  await sleep(2000);
+  await holder.end();
+  assert.deepEqual(await exit, [3, null]);
+  assert.deepEqual(await runSql(url, 'SELECT span_name FROM mcp_traces'), [{ span_name: 'work' }]);
 });
 
 test('a receiver that never answers does not keep a program that exits beyond the deadline', async () => {

@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { createExitDeadline, flushOnExit } from '../src/setup/exit.ts';
 import { bundle } from './support/bundle.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './support/otlp-receiver.ts';
 import { outcomeOf } from './support/programs.ts';
@@ -93,4 +94,38 @@ setTimeout(() => new NodeTracerProvider().register(), 300);`;
   const quick = { MCP_OBSERVATORY_EXIT_DEADLINE_MS: '200', OTEL_BSP_SCHEDULE_DELAY: '1' };
   const { stderr } = await run(code, receiver, true, quick);
   assert.match(stderr, /beforeExit\n.*1 span was dropped/s);
+});
+
+test('a database that does not answer has one deadline at the end of a program, not one to be known and one to flush', async () => {
+  const silent = { isMigrating: false, tablesSeen: new Promise<void>(() => {}) };
+  const deadline = createExitDeadline(undefined, silent);
+  const limits: number[] = [];
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const target = {
+    forceFlush: (limitMs: number) => {
+      limits.push(limitMs);
+      return new Promise<void>((resolve) => setTimeout(resolve, limitMs));
+    },
+    shutdown: async (limitMs: number) => {
+      limits.push(limitMs);
+      end();
+    },
+    exportNow: () => {},
+  };
+  const ours = () => {};
+  process.on('SIGTERM', ours);
+  const handlers = flushOnExit(target, deadline);
+  try {
+    process.emit('SIGTERM', 'SIGTERM');
+    await ended;
+  } finally {
+    handlers.removeWaiting();
+    handlers.removeLast();
+    process.removeListener('SIGTERM', ours);
+  }
+  assert.equal(limits.length, 2, 'what can be sent is sent while the database is waited for');
+  assert.ok((limits[0] ?? 0) + (limits[1] ?? 0) <= deadline(), String(limits));
 });

@@ -4,12 +4,12 @@ import { errorMessage, isDoneWithin, ObservatoryError, onStdinUse } from '../bas
 /** How long a program waits at its end for its last spans. */
 const EXIT_MS = 1000;
 /** Creating tables takes longer than an exit may, and happens once; without them nothing could be stored. */
-const EXIT_WHILE_MIGRATING_MS = 10_000;
+export const EXIT_WHILE_MIGRATING_MS = 10_000;
 
-/** How long a program waits at its end, in milliseconds. */
+/** How long a program waits at its end, in milliseconds, as far as is known. */
 export interface ExitDeadline {
   (): number;
-  /** Waits until it is known, for a time of this length at most. Never rejects. */
+  /** Settles once it does not change any more; never where the store does not answer. Does not reject. */
   settle(): Promise<unknown>;
 }
 
@@ -19,7 +19,7 @@ export function createExitDeadline(
   store: { readonly isMigrating: boolean; readonly tablesSeen: Promise<void> } | undefined,
 ): ExitDeadline {
   const find = () => configuredMs ?? (store?.isMigrating === true ? EXIT_WHILE_MIGRATING_MS : EXIT_MS);
-  const settle = async () => configuredMs ?? (store && isDoneWithin(EXIT_MS, store.tablesSeen));
+  const settle = async () => configuredMs ?? store?.tablesSeen;
   return Object.assign(find, { settle });
 }
 
@@ -66,16 +66,24 @@ export interface ExitHandlers {
  */
 export function flushOnExit(target: Flushable, deadline: ExitDeadline): ExitHandlers {
   let isTimeUsed = false;
+  /** When the end began. */
+  let since: number | undefined;
+  const restMs = () =>
+    Math.max(0, Math.round(deadline() - (since === undefined ? 0 : performance.now() - since)));
   // Spans whose time is used up may still be written to disk, but are not sent again.
-  const onExit = () => target.exportNow(isTimeUsed ? 0 : deadline());
+  const onExit = () => target.exportNow(isTimeUsed ? 0 : restMs());
   open.set(target, deadline);
   const removeLast = () => {
     open.delete(target);
     process.removeListener('exit', onExit);
   };
   const shutdown = async () => {
-    await deadline.settle();
-    const deadlineMs = deadline();
+    since ??= performance.now();
+    const known = deadline.settle();
+    // Until it is known how long it may take, what can be sent is.
+    if (!(await isDoneWithin(0, known)))
+      await Promise.race([known, within(restMs(), target.forceFlush(restMs()))]);
+    const deadlineMs = restMs();
     await within(deadlineMs, target.shutdown(deadlineMs));
     isTimeUsed = true;
   };

@@ -2,7 +2,6 @@
  * JSON: whether all of it was accepted. */
 import { readFileSync, writeSync } from 'node:fs';
 import { deserialize } from 'node:v8';
-import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import { errorMessage } from '../base/index.ts';
 import { postOtlp } from '../durable/index.ts';
 import { decodeProtobuf } from '../otlp/index.ts';
@@ -22,10 +21,14 @@ async function main({ otlp, metrics, postgres }: LastExport): Promise<void> {
   ]);
 }
 
-async function store({ connection, migrate, requests }: NonNullable<LastExport['postgres']>): Promise<void> {
+type Rows = NonNullable<LastExport['postgres']>;
+
+async function store({ connection, migrate, requests, limitMs }: Rows): Promise<void> {
   // Loaded only if there is a database, because the application waits for this program to end.
   const { PostgresSpanExporter } = await import('../postgres/index.ts');
-  const exporter: SpanExporter = new PostgresSpanExporter({ connection, migrate });
+  const exporter = new PostgresSpanExporter({ connection, migrate });
+  const endLate = () => exporter.isMigrating || process.kill(process.pid, 'SIGKILL');
+  if (limitMs !== undefined) setTimeout(endLate, limitMs - performance.now()).unref();
   for (const request of requests) {
     const { spans } = decodeProtobuf(Buffer.from(request), Number.MAX_SAFE_INTEGER);
     await new Promise<void>((resolve, reject) => {

@@ -9,6 +9,7 @@ import type { DurableSpanProcessor, OtlpRequest, OtlpSpanExporter } from '../dur
 import { openCalls } from '../instrumentation/index.ts';
 import { encodeProtobuf } from '../otlp/index.ts';
 import type { DeferredEnrichment } from '../processor/index.ts';
+import { EXIT_WHILE_MIGRATING_MS } from './exit.ts';
 import type { RunningMetrics } from './meter-provider.ts';
 import type { ResolvedStartOptions } from './options.ts';
 
@@ -17,7 +18,13 @@ export interface LastExport {
   readonly otlp?: OtlpRequest | undefined;
   readonly metrics?: OtlpRequest | undefined;
   readonly postgres?:
-    | { readonly connection: string; readonly migrate: boolean; readonly requests: readonly Uint8Array[] }
+    | {
+        readonly connection: string;
+        readonly migrate: boolean;
+        readonly requests: readonly Uint8Array[];
+        /** When the process ends itself, in milliseconds from its start, unless it is creating tables then. */
+        readonly limitMs: number | undefined;
+      }
     | undefined;
 }
 
@@ -75,7 +82,7 @@ export function exportNow(to: Destinations, options: ResolvedStartOptions, deadl
     }
   };
   const last: LastExport = {
-    postgres: prepare('postgres', () => toRows(stored, options)),
+    postgres: prepare('postgres', () => toRows(stored, options, deadlineMs)),
     otlp: prepare('otlp', () => requestBy(to.otlp?.exporter, sent)),
     // Their receiver is that of the spans.
     metrics: prepare('metrics', () =>
@@ -117,11 +124,13 @@ function ofSpans({ postgres, otlp }: LastExport, why: string): Failures {
 
 function toRows(
   stored: Unsent | undefined,
-  { postgres: connection, migrate }: ResolvedStartOptions,
+  { postgres: connection, migrate, exitDeadlineMs }: ResolvedStartOptions,
+  deadlineMs: number,
 ): LastExport['postgres'] {
   if (stored === undefined || stored.spans.length === 0) return undefined;
   if (typeof connection !== 'string') throw new Error('the database is open in this process alone');
-  return { connection, migrate, requests: listRequests(stored.spans) };
+  const limitMs = migrate && exitDeadlineMs === undefined ? deadlineMs : undefined;
+  return { connection, migrate, requests: listRequests(stored.spans), limitMs };
 }
 
 function requestBy(
@@ -153,20 +162,20 @@ function send(last: LastExport, deadlineMs: number): Failures {
   // Do not pass on the application's `--import` and `--inspect`.
   const { NODE_OPTIONS: _, ...env } = process.env;
   const program = fileURLToPath(new URL('./last-export-process.js', import.meta.url));
-  const { error, stdout, stderr } = spawnSync(process.execPath, [program], {
+  const { error, signal, stdout, stderr } = spawnSync(process.execPath, [program], {
     env,
     input: serialize(last),
     // Nothing of it reaches the application's output; warnings of packages go to stderr.
     stdio: ['pipe', 'pipe', 'pipe'],
-    timeout: Math.max(1, deadlineMs),
+    timeout: last.postgres?.limitMs === undefined ? Math.max(1, deadlineMs) : EXIT_WHILE_MIGRATING_MS,
     killSignal: 'SIGKILL',
     windowsHide: true,
   });
-  const isLate = error !== undefined && 'code' in error && error.code === 'ETIMEDOUT';
-  if (error !== undefined && !isLate) throw error;
-  const why = isLate
-    ? `this took more than ${deadlineMs} ms, see MCP_OBSERVATORY_EXIT_DEADLINE_MS`
-    : stderr.toString().trim().slice(0, MAX_SAID) || 'they were not taken';
+  if (error !== undefined && !('code' in error && error.code === 'ETIMEDOUT')) throw error;
+  const why =
+    signal === 'SIGKILL'
+      ? `this took more than ${deadlineMs} ms, see MCP_OBSERVATORY_EXIT_DEADLINE_MS`
+      : stderr.toString().trim().slice(0, MAX_SAID) || 'they were not taken';
   const failures = ofSpans(last, why);
   // The last line may be cut off.
   for (const line of stdout.toString().split('\n').slice(0, -1)) {
