@@ -157,9 +157,9 @@ function Outcome({ address }: { address: string }) {
   return (
     <>
       <ComparedResult data={data} />
-      <p class="foot acts">
+      <div class="bar">
         <SqlButton sources={[{ title: 'Both sides', address }]} />
-      </p>
+      </div>
     </>
   );
 }

@@ -120,11 +120,14 @@ const COLUMNS: readonly (readonly [string, (pair: Pair) => number | string | nul
   ['Change', (pair) => (pair.includes(undefined) ? null : subtract(pair, ({ p95Ms }) => p95Ms))],
 ];
 
+/** What got slower comes first. */
+const FIRST = 'Change';
+
 function Tools({ a, b, route }: { a: readonly ToolRow[]; b: readonly ToolRow[]; route: Route }) {
   const toKey = ({ server, tool }: ToolRow) => JSON.stringify([server, tool]);
   const before = new Map(a.map((tool) => [toKey(tool), tool]));
   const after = new Map(b.map((tool) => [toKey(tool), tool]));
-  const sort = readSort(route, 'B − A');
+  const sort = readSort(route, FIRST);
   const of = COLUMNS.find(([name]) => name === sort.by)?.[1];
   const keys = sortRows(
     [...new Set([...after.keys(), ...before.keys()])],
@@ -145,7 +148,7 @@ function Tools({ a, b, route }: { a: readonly ToolRow[]; b: readonly ToolRow[]; 
           <tr>
             <th>Tool</th>
             {COLUMNS.map(([name]) => (
-              <SortHead key={name} route={route} sort={sort} by={name} isFirst={name === 'B − A'} />
+              <SortHead key={name} route={route} sort={sort} by={name} isFirst={name === FIRST} />
             ))}
           </tr>
         </thead>

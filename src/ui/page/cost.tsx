@@ -87,7 +87,7 @@ export function Cost({ route }: { route: Route }) {
       {error !== undefined && <Trouble error={error} retry={retry} asOfMs={data && asOfMs} />}
       {data !== undefined && totals.length === 0 && (
         <Empty title="No model was called in this range">
-          <p>Model calls appear here within a quarter of a minute.</p>
+          <p>Model calls appear here within 15 s.</p>
         </Empty>
       )}
       {totals.length > 0 && (

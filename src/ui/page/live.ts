@@ -50,7 +50,7 @@ export function startLive(): void {
   listen();
   setInterval(() => {
     if (Date.now() - heardMs > SILENCE_MS && !document.hidden) setConnection('server');
-  }, 500);
+  }, 250);
 }
 
 function listen(): void {

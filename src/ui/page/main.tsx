@@ -8,7 +8,7 @@ import { Help } from './help.tsx';
 import { useKeys } from './keys.ts';
 import { type PageConnection, setPaused, startLive, useConnection } from './live.ts';
 import { Palette } from './palette.tsx';
-import { Icon, type IconName, Time } from './parts.tsx';
+import { countInTitle, Icon, type IconName, setTitle, Time } from './parts.tsx';
 import { keepScroll, link, type Route, useRoute } from './route.ts';
 import { Run } from './run.tsx';
 import { Runs } from './runs.tsx';
@@ -26,10 +26,9 @@ const VIEWS = [
   ['compare', 'Compare', 'm'],
 ] as const satisfies readonly (readonly [IconName, string, string])[];
 
-const TITLES: Readonly<Record<string, string>> = {
-  run: 'Run',
-  ...Object.fromEntries(VIEWS.map(([view, name]) => [view, name])),
-};
+const TITLES: Readonly<Record<string, string>> = Object.fromEntries(
+  VIEWS.map(([view, name]) => [view, name]),
+);
 
 function App() {
   const route = useRoute();
@@ -49,10 +48,10 @@ function App() {
   const openHelp = () => setLayer('help');
   useKeys(views, { p: togglePause, t: toggleTheme, '?': openHelp, palette: () => setLayer('palette') });
   useEffect(() => {
-    const count = waits === 0 ? '' : `(${waits}) `;
-    document.title = `${count}${TITLES[route.view] ?? 'Page'} · mcp-observatory`;
+    if (route.view !== 'run') setTitle(TITLES[route.view] ?? 'Start');
     document.body.dataset.view = route.view;
-  }, [route.view, waits]);
+  }, [route.view]);
+  useEffect(() => countInTitle(waits), [waits]);
   const current = route.view === 'run' ? 'runs' : route.view;
   const nav = (isTabs: boolean) =>
     VIEWS.map(([view, name]) => (
@@ -86,7 +85,7 @@ function App() {
           title="New runs enter as they arrive (p)"
         >
           {liveIcon(connection, isPaused)}
-          {connection.lost === undefined ? (isPaused ? 'Paused' : 'Live') : LOST[connection.lost]}
+          {isLocked ? 'Signed out' : connection.lost ? LOST[connection.lost] : isPaused ? 'Paused' : 'Live'}
           {fresh !== undefined && fresh > 0 && <b class="count">{formatCount(fresh)} new</b>}
         </button>
         <span class="vh" role="status">
@@ -171,7 +170,12 @@ function View({ route }: { route: Route }) {
     case 'cost':
       return <Cost route={route} />;
     case 'start':
-      return <Start />;
+      return (
+        <>
+          <h1 class="vh">Start</h1>
+          <Start />
+        </>
+      );
     case 'waiting':
       return <WaitingView route={route} />;
     case 'compare':

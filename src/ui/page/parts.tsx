@@ -173,14 +173,32 @@ const TROUBLES: Readonly<Record<string, readonly [string, string?]>> = {
   INVALID_OPTION: ['This address asks for something that cannot be.'],
 };
 
-export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+interface EmptyProps {
+  readonly title: string;
+  /** Whether nothing else is on the page. */
+  readonly isPage?: boolean;
+  readonly children?: ComponentChildren;
+}
+
+export function Empty({ title, isPage, children }: EmptyProps) {
+  const Title = isPage === true ? 'h1' : 'h2';
   return (
     <div class="empty">
-      <h2>{title}</h2>
+      <Title>{title}</Title>
       {children}
     </div>
   );
 }
+
+let title = { of: '', waits: 0 };
+
+/** Names the tab of the browser: what it shows, and how many wait for a person. */
+export function setTitle(of: string, waits: number = title.waits): void {
+  title = { of, waits };
+  document.title = `${waits === 0 ? '' : `(${waits}) `}${of} · mcp-observatory`;
+}
+
+export const countInTitle = (waits: number): void => setTitle(title.of, waits);
 
 const COPIED_MS = 1500;
 

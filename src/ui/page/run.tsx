@@ -16,7 +16,7 @@ import { isRequestFor } from './held.tsx';
 import { KeepGolden } from './keep-golden.tsx';
 import { AroundRun, NoteMenu, useRelated } from './notes.tsx';
 import { Panel } from './panel.tsx';
-import { CopyButton, Empty, Tag, Time, Trouble } from './parts.tsx';
+import { CopyButton, Empty, setTitle, Tag, Time, Trouble } from './parts.tsx';
 import { Raw } from './raw.tsx';
 import { goBack, here, link, listAddress, type Route, replaceRoute } from './route.ts';
 import { SqlButton } from './sql.tsx';
@@ -63,7 +63,7 @@ export function Run({ route }: { route: Route }) {
   if (error !== undefined && data === undefined) {
     if (error.status !== 404) return <Trouble error={error} retry={retry} />;
     return (
-      <Empty title={`No run ${id.slice(0, 40)}`}>
+      <Empty isPage title={`No run ${id.slice(0, 40)}`}>
         <p>It may have been pruned, or belong to another store.</p>
         <a class="btn" href={link('runs')}>
           All runs
@@ -154,6 +154,7 @@ interface HeadProps {
 
 function Head({ run, spans, explanation, address, at, reload }: HeadProps) {
   const related = useRelated(run.id);
+  useEffect(() => setTitle(run.name), [run.name]);
   return (
     <div class="runhead">
       <div class="crumb">

@@ -107,7 +107,7 @@ export function useLocked(): boolean {
 /** What is shown to a browser that the server does not know. */
 export function Locked() {
   return (
-    <Empty title="This browser is not signed in">
+    <Empty isPage title="This browser is not signed in">
       <p>
         Open the newest address that <code>mcp-observatory up</code> or <code>ui</code> printed where it runs.
         Each address is for one browser, and ends with the process: after a restart there is a new one. Then
