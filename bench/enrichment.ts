@@ -2,7 +2,7 @@
  * Cost of enriching a span, relative to the minimum: SHA-256 of the same three texts (prompt, answer of half the size,
  * context of the same size). Token counts are given, as from a provider.
  *
- *     npm run build && node dist/bench/enrichment.js
+ *     npm run build && node dist/bench/enrichment.js [MEGABYTES PER LINE]
  *
  * CPU times of alternating groups of runs, so that a busy machine slows both equally; medians, and the quartiles of the ratio of
  * each group to the floor beside it. The goal is a ratio of at most 5 at every size, and times linear in the size of the
@@ -33,8 +33,8 @@ interface Call {
 
 const KB = 1024;
 const SIZES = [4 * KB, 64 * KB, 1024 * KB];
-/** Bytes hashed for one line of the table, all runs together. */
-const BYTES_PER_LINE = 64 * KB * KB;
+/** Bytes hashed for one line of the table, all runs together; the argument is in megabytes. */
+const BYTES_PER_LINE = Number(process.argv[2] ?? 64) * KB * KB;
 /** Bytes of the prompts of one group. */
 const GROUP_BYTES = 256 * KB;
 /** The evidence takes up to a hundred times as long as the floor. */

@@ -43,8 +43,7 @@ process.chdir(ROOT);
 const folder = mkdtempSync(join(tmpdir(), 'goldens-'));
 let stale = 0;
 try {
-  for (const provider of Object.keys(MODELS)) await recordRuns(provider);
-  await recordSteps();
+  await Promise.all([...Object.keys(MODELS).map(recordRuns), recordSteps()]);
   keepToolDefinitions();
 } finally {
   rmSync(folder, { recursive: true });
@@ -63,7 +62,7 @@ async function recordRuns(provider: string): Promise<void> {
     if (!file.includes(values.only)) continue;
     const turns = 'by' in script ? script.by(provider) : script;
     await using scripted = await ScriptedProvider.start(turns);
-    const path = join(folder, 'run.json');
+    const path = join(folder, `${provider}.json`);
     await mcpGhost({
       serverConfig: SERVERS,
       systemPrompt: SYSTEM_PROMPT,

@@ -1,12 +1,13 @@
 /**
  * Runs the compiled tests, three processes at a time (two with `--long`), and fails when none ran.
  *
- * Usage: node dist/scripts/run-tests.js [--long] [--reverse] [--list] [NAME...]
+ * Usage: node dist/scripts/run-tests.js [--long | --rest] [--reverse] [--list] [NAME...]
  *
  * Without `--long`, `dist/test/*.test.js`: what a change is tried with. With it, the suites that need more time, other
  * languages or the npm registry: `dist/test/*.long.test.js` and `dist/test/long/*.test.js`, and again, in full, those of
- * the others that come in two sizes (test/support/size.ts). A name picks the files that contain it. `--reverse` turns
- * the order of the files around, which shows a test that depends on another one.
+ * the others that come in two sizes (test/support/size.ts), unless one of the former runs them. A name picks the files
+ * that contain it. `--rest` runs what `--long` does not, for both in a row. `--reverse` turns the order of the files
+ * around, which shows a test that depends on another one.
  *
  * Files share a few processes, because one of its own costs each the time to load everything. A file that needs its
  * own says so in a comment, `// Runs alone: <why>`. One that leaves a hook of `require()` says `// Runs with the others
@@ -18,7 +19,7 @@ import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { rolldown } from 'rolldown';
 import { nameOfDatabase, noPostgres, startOwnPostgres } from '../test/support/postgres-server.ts';
-import { runFailedAlone, runGroups } from '../test/support/run-groups.ts';
+import { runFailedAlone, runGroups, runsWithoutNetwork } from '../test/support/run-groups.ts';
 import { SERVER_INPUTS } from '../test/support/server-file.ts';
 import { TestReport } from '../test/support/test-report.ts';
 
@@ -29,6 +30,7 @@ const PROCESSES = 3;
 const { values: options, positionals: names } = parseArgs({
   options: {
     long: { type: 'boolean', default: false },
+    rest: { type: 'boolean', default: false },
     reverse: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
   },
@@ -68,7 +70,8 @@ function isTwoSized(name: string): boolean {
 
 function isInRun(name: string): boolean {
   if (name.endsWith('.long.test.js')) return options.long;
-  return !options.long || isTwoSized(name);
+  if (options.long) return isTwoSized(name) && (names.length > 0 || !runsWithoutNetwork(name));
+  return !options.rest || !(isTwoSized(name) || runsWithoutNetwork(name));
 }
 
 const says = (what: RegExp) => (file: string) => what.test(readFileSync(file, 'utf8'));
@@ -110,6 +113,8 @@ const limits = { processes: options.long ? 2 : PROCESSES, fileTimeoutMs: options
 await using server = noPostgres() ? undefined : await startOwnPostgres();
 const env = {
   ...process.env,
+  // What npm has fetched before it does not ask for again.
+  npm_config_prefer_offline: 'true',
   OBSERVATORY_TEST_BUNDLES: await bundleServers(join(templates, 'servers')),
   ...(options.long && { OBSERVATORY_TEST_SIZE: 'full' }),
   ...(server && {

@@ -23,8 +23,8 @@ import { waitUntil } from './support/wait-until.ts';
 
 const MAX_SPANS = 10_000;
 
-/** Requests changed at random, for each form. */
-const FUZZ_CASES = Number(process.env.COLLECTOR_FUZZ_CASES ?? sized(300, 1000));
+/** Requests changed at random, for each form and in each of two rounds. */
+const FUZZ_CASES = Number(process.env.COLLECTOR_FUZZ_CASES ?? sized(300, 50_000));
 
 /** Half of what the requests of one round take. */
 const MAX_GROWTH_BYTES = 8 * 1024 * 1024;

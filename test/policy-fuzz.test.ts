@@ -9,8 +9,8 @@ import { runCommand } from './support/run-command.ts';
 import { sized } from './support/size.ts';
 import { tempDir } from './support/temp-dir.ts';
 
-/** Fuzzed plans per run; CI sets 100000. */
-const CASES = Number(process.env.POLICY_FUZZ_CASES ?? sized(2_000, 5_000));
+/** Fuzzed plans per run. */
+const CASES = Number(process.env.POLICY_FUZZ_CASES ?? sized(2_000, 100_000));
 
 test('an adversarial planner gets no call outside allowlist and schema to a server (fixed seed)', async () => {
   const metrics = await fuzzPlans(CASES, 20_261_120);

@@ -5,9 +5,9 @@ import { refreshRollups } from '../src/postgres/index.ts';
 import { postgresDatabases } from './support/databases.ts';
 import { insertDay, questions } from './support/day-of-rows.ts';
 import { startQuietPostgres } from './support/postgres-server.ts';
-import { sized } from './support/size.ts';
+import { manyRows, sized } from './support/size.ts';
 
-const ROWS = sized(5_000, 1_000_000);
+const ROWS = sized(5_000, manyRows(100_000));
 
 /** Pages of 8 KB that a question may touch, however many rows there are: 50 rows and the way to them, in each day. */
 const MAX_PAGES = 250;

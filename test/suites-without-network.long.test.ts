@@ -9,13 +9,17 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { needsData } from './support/data.ts';
 import { exchangesOf } from './support/golden-source.ts';
+import { runsWithoutNetwork } from './support/run-groups.ts';
 import type { SuitesReport } from './support/suites-process.ts';
 import { readTestGolden, TEST_GOLDENS } from './support/test-golden.ts';
 
 const SUITES = readdirSync(import.meta.dirname)
-  .filter((name) => /^(?:orchestrator|policy)-.*\.test\.js$/.test(name))
-  .filter((name) => !name.endsWith('.long.test.js') || name === 'policy-e2e.long.test.js')
+  .filter((name) => runsWithoutNetwork(name) || name === 'policy-e2e.long.test.js')
   .map((name) => join(import.meta.dirname, name));
+/** Those whose models answer from goldens. */
+const ON_GOLDENS = SUITES.filter((file) =>
+  /\/support\/(?:ghost|golden-model|golden-planner)\.js'/.test(readFileSync(file, 'utf8')),
+);
 const GUARD = new URL('./support/loopback-only.js', import.meta.url).href;
 /** What the goldens are differences to. */
 const OPENINGS = 'openings.json';
@@ -33,6 +37,7 @@ function guarded(name: string) {
 }
 
 async function runSuites(
+  suites: readonly string[],
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
   [command, before]: readonly [string, readonly string[]] = [process.execPath, []],
@@ -40,7 +45,7 @@ async function runSuites(
   const program = fileURLToPath(new URL('./support/suites-process.js', import.meta.url));
   // Without what tells a process that it is a test itself.
   const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
-  const { stdout } = await promisify(execFile)(command, [...before, program, ...SUITES], {
+  const { stdout } = await promisify(execFile)(command, [...before, program, ...suites], {
     env: { ...inherited, OBSERVATORY_TEST_SIZE: 'full', ...env },
     maxBuffer: 1e8,
     signal,
@@ -57,7 +62,7 @@ test('the orchestrator and policy suites run on goldens, without a network', {
   t.diagnostic(inNamespace ? 'in a network namespace with loopback alone' : 'with sockets refused');
   const how = inNamespace ? (['unshare', [...IN_NAMESPACE, process.execPath]] as const) : undefined;
   const startedAt = performance.now();
-  const report = await runSuites({ ...env, UPDATE_GOLDENS: '' }, t.signal, how);
+  const report = await runSuites(SUITES, { ...env, UPDATE_GOLDENS: '' }, t.signal, how);
   // Aimed at: less than a minute on two processors that do nothing else. Told, for a busy machine may take longer.
   t.diagnostic(`${report.passed} tests took ${Math.round((performance.now() - startedAt) / 1000)} s`);
   assert.deepEqual(report.failed, []);
@@ -80,7 +85,7 @@ test('each golden of the suites is what the script of its test makes, and none i
   timeout: 300_000,
 }, async (t) => {
   const made = join(folder, 'made');
-  const report = await runSuites({ UPDATE_GOLDENS: made }, t.signal);
+  const report = await runSuites(ON_GOLDENS, { UPDATE_GOLDENS: made }, t.signal);
   assert.deepEqual(report.failed, []);
   // These stand behind tests that are skipped where there is no data.
   const isMade = (name: string) => needsData('policy').skip === false || !name.startsWith('policy-probes');

@@ -3,8 +3,9 @@
  * `OBSERVATORY_TEST_SIZE=million` drives all.
  */
 import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { before, describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { driveServer, installPublished } from '../support/drive-server.ts';
 import { PUBLISHED } from '../support/published-servers.ts';
 import { noPython } from '../support/python.ts';
@@ -25,6 +26,8 @@ describe('published servers', { concurrency: 4 }, () => {
   before(async () => {
     unreached = await installPublished(servers, packages);
   });
+  // So many files take half a minute to remove on a busy disk: not at the end of the process, which is limited.
+  after(() => rm(join(runs, 'node_modules'), { recursive: true, force: true }), { timeout: 120_000 });
 
   for (const [index, server] of servers.entries()) {
     const skip = server.from === 'pypi' && noPython();

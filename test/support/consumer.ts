@@ -1,10 +1,12 @@
 /** A user's project in a temporary folder: the packed tarball, installed beside the packages a user would have. */
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { PATIENT } from './programs.ts';
+import { makeOnce } from './templates.ts';
 
 const run = promisify(execFile);
 export const ROOT: string = join(import.meta.dirname, '../../..');
@@ -12,10 +14,15 @@ export const ROOT: string = join(import.meta.dirname, '../../..');
 /** The Node of the newest line, fetched through npm, as a command. */
 export const NODE_24 = ['npx', '--yes', '--package', 'node@24', 'node'] as const;
 
+const nodes = new Map<number, Promise<string>>();
+
 /** The path of the newest Node of a line, fetched through npm. */
 export async function nodeOf(major: number): Promise<string> {
   const command = ['--yes', '--package', `node@${major}`, 'node', '-p', 'process.execPath'];
-  return (await run('npx', command, { cwd: tmpdir() })).stdout.trim();
+  const found =
+    nodes.get(major) ?? run('npx', command, { cwd: tmpdir() }).then(({ stdout }) => stdout.trim());
+  nodes.set(major, found);
+  return await found;
 }
 
 /** The environment of a user who has set nothing, whose caches and states are in a folder. */
@@ -44,9 +51,13 @@ export class Consumers implements AsyncDisposable {
 
   static async pack(): Promise<Consumers> {
     const work = await mkdtemp(join(tmpdir(), 'observatory-consumers-'));
-    const pack = ['pack', '--silent', '--pack-destination', work, '--ignore-scripts'];
-    const { stdout } = await run('npm', pack, { cwd: ROOT });
-    return new Consumers(work, join(work, stdout.trim().split('\n').at(-1) as string));
+    const packed = join(work, 'packed');
+    makeOnce('packed', packed, () => {
+      mkdirSync(packed);
+      const pack = ['pack', '--silent', '--pack-destination', packed, '--ignore-scripts'];
+      execFileSync('npm', pack, { cwd: ROOT });
+    });
+    return new Consumers(work, join(packed, readdirSync(packed)[0] as string));
   }
 
   /** Installs the tarball beside `dependencies`, in a folder of its own; if `strict`, ERESOLVE fails the test. */

@@ -20,6 +20,11 @@ export interface GroupOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
+/** Whether a suite is one of those that `suites-without-network.long.test.ts` runs in full. */
+export function runsWithoutNetwork(name: string): boolean {
+  return /^(?:orchestrator|policy)-.*\.test\.js$/.test(name) && !name.endsWith('.long.test.js');
+}
+
 /** Runs each group of test files in a process of its own; the outcome is in the report. */
 export async function runGroups(
   groups: readonly (readonly string[])[],

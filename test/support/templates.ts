@@ -1,6 +1,6 @@
 /**
- * Empty databases, which take seconds to create. A run of all tests shares a folder: the first test that needs one
- * keeps a copy there for the others. A test file run on its own creates its own.
+ * What takes seconds to make: empty databases, the packed package. A run of all tests shares a folder: the first test
+ * that needs one keeps a copy there for the others. A test file run on its own makes its own.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
