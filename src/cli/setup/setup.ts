@@ -219,8 +219,10 @@ async function runOnce(
   const run = { command, folder, env: io.env, isStdioServer, waitMs, signal: stopped.signal };
   const result = await awaitFirstSpan(run);
   report.span = result.span;
-  if (result.span !== null) say(`A span arrived: ${result.span.name} (${result.span.scope})`);
-  else report.problems.push(...(await explainAbsence(folder, result, waitMs)));
+  if (result.span !== null) {
+    say(`A span arrived: ${result.span.name} (${result.span.scope})`);
+    say('Where nothing else takes spans, this does, and shows them: npx mcp-observatory up');
+  } else report.problems.push(...(await explainAbsence(folder, result, waitMs)));
 }
 
 const MAX_ENTRY_BYTES = 8 * 1024 * 1024;
