@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { bundle } from './support/bundle.ts';
 import { OtlpCollector } from './support/otlp-collector.ts';
+import { noPostgres, runSql, startPostgres } from './support/postgres-server.ts';
 import { outcomeOf, PATIENT } from './support/programs.ts';
 import { tempDir } from './support/temp-dir.ts';
 
@@ -92,18 +93,40 @@ test('a program that speaks another protocol of JSON-RPC is left as it is after 
   assert.deepEqual(collector.spans, []);
 });
 
-for (const [way, index, flags] of [
-  ['alone', INDEX, []],
-  ['with the flag', INDEX, ['--import', REGISTER]],
-  ['with the flag of another copy', BUNDLED, ['--import', REGISTER]],
+/** An SDK that the application sets up itself. */
+const SDK = `
+import { NodeTracerProvider, SimpleSpanProcessor } from '${import.meta.resolve('@opentelemetry/sdk-trace-node')}';
+import { OTLPTraceExporter } from '${import.meta.resolve('@opentelemetry/exporter-trace-otlp-http')}';
+new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(new OTLPTraceExporter())] }).register();
+`;
+
+for (const [way, index, flags, sdk] of [
+  ['alone', INDEX, [], ''],
+  ['beside an SDK', INDEX, [], SDK],
+  ['with the flag', INDEX, ['--import', REGISTER], ''],
+  ['with the flag of another copy', BUNDLED, ['--import', REGISTER], ''],
 ] as const) {
-  test(`startObservatory() in the code of a bundled server, ${way}: each message has one span`, async () => {
+  test(`startObservatory() in the code of a bundled server, ${way}: each message has one span and one row`, async () => {
     await using collector = await OtlpCollector.start();
-    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+    await using postgres = noPostgres() === false ? await startPostgres() : undefined;
+    const url = await postgres?.createMigrated();
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_TRACES_EXPORTER: 'otlp',
+      ...(url && { MCP_OBSERVATORY_DATABASE_URL: url }),
+    };
     const input = lines(FIRST, CALL);
-    const server = `import { startObservatory } from '${index}';\nawait startObservatory();${SERVER}`;
+    const server = `${sdk}import { startObservatory } from '${index}';\nawait startObservatory();${SERVER}`;
     const [bare, watched] = [await run(input, []), await run(input, flags, env, server)];
     assert.deepEqual([watched.code, watched.stdout === bare.stdout], [bare.code, true], watched.stderr);
-    assert.deepEqual(collector.spans.map(({ name }) => name).sort(), ['initialize', 'tools/call long']);
+    const names = ['initialize', 'tools/call long'];
+    assert.deepEqual(collector.spans.map(({ name }) => name).sort(), names, watched.stderr);
+    const rows = url && (await runSql(url, 'SELECT span_name FROM mcp_traces ORDER BY 1'));
+    if (rows)
+      assert.deepEqual(
+        rows.map(({ span_name: name }) => name),
+        names,
+        watched.stderr,
+      );
   });
 }

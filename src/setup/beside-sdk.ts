@@ -14,7 +14,7 @@ import {
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace';
 import { errorMessage, loadSdkNow, printable } from '../base/index.ts';
 import type { DurableSpanProcessor } from '../durable/index.ts';
-import { ObservatorySpanProcessor } from '../processor/index.ts';
+import { ObservatorySpanProcessor, type ObservatorySpanProcessorOptions } from '../processor/index.ts';
 import { findProcessors, type OtherProcessors } from './registration/index.ts';
 
 /** An application's SDK with ours in it. */
@@ -34,10 +34,11 @@ export function joinSdk(
   provider: TracerProvider,
   rows: DurableSpanProcessor | undefined,
   flushMs: () => number,
+  options: ObservatorySpanProcessorOptions = {},
 ): JoinedSdk {
   const processors = findProcessors(provider);
   const added = [
-    new ObservatorySpanProcessor(),
+    new ObservatorySpanProcessor(options),
     ...(rows === undefined ? [] : [new RowsBeside(rows, flushMs)]),
   ];
   if (processors === undefined) return { tracerProvider: standBeside(provider, rows && added), processors };

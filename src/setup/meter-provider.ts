@@ -1,7 +1,8 @@
 import { diag, type MeterProvider, metrics } from '@opentelemetry/api';
-import { type Constructor, load, locate, periodicReader } from '../base/index.ts';
+import { type Constructor, errorMessage, load, loadSdk, locate, periodicReader } from '../base/index.ts';
 import { createOtlpMetricExporter, locateExporter, type OtlpRequest, postOtlp } from '../durable/index.ts';
 import { isObject, type JsonObject } from '../json/index.ts';
+import type { ResolvedStartOptions } from './options.ts';
 
 /** A meter provider with the life-cycle methods of the SDK. */
 export interface ManagedMeterProvider extends MeterProvider {
@@ -68,6 +69,20 @@ export async function startMetrics(
     if (request !== undefined) await postOtlp({ ...request.target, timeoutMs: limitMs }, request.body);
   };
   return { provider, flush, stop, requestNow };
+}
+
+/** As {@link startMetrics}, beside an application's SDK. Never rejects. */
+export async function startMetricsBeside(
+  resolved: ResolvedStartOptions,
+): Promise<RunningMetrics | undefined> {
+  if (resolved.metrics === undefined) return undefined;
+  try {
+    const resource = (await loadSdk()).createResource(resolved.serviceName);
+    return await startMetrics(resource, resolved.metrics === 'asked', process.env);
+  } catch (error) {
+    diag.error(`mcp-observatory: could not export metrics: ${errorMessage(error)}`);
+    return undefined;
+  }
 }
 
 /** What has been recorded since the start, or since the last export where the back end wants differences. */

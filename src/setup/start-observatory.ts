@@ -6,18 +6,19 @@ import {
   loadSdk,
   type ManagedProvider,
   ObservatoryError,
+  runningProvider,
   useStderrDiag,
 } from '../base/index.ts';
 import { createOtlpExporter, DurableSpanProcessor } from '../durable/index.ts';
 import { drainShadows } from '../execution/index.ts';
 import { openCalls, watchOwnStdio } from '../instrumentation/index.ts';
 import type { PostgresSpanExporter } from '../postgres/index.ts';
-import { DeferredEnrichment, Enricher } from '../processor/index.ts';
+import { DeferredEnrichment, Enricher, type ObservatorySpanProcessorOptions } from '../processor/index.ts';
 import { FlushAfterResponse } from './after-response.ts';
 import { joinSdk } from './beside-sdk.ts';
 import { createExitDeadline, type ExitDeadline, type ExitHandlers, flushOnExit } from './exit.ts';
 import { type Destinations, exportNow } from './last-export.ts';
-import { type ManagedMeterProvider, type RunningMetrics, startMetrics } from './meter-provider.ts';
+import { type ManagedMeterProvider, startMetrics, startMetricsBeside } from './meter-provider.ts';
 import { type ResolvedStartOptions, resolveStartOptions, type StartOptions } from './options.ts';
 import { registerGlobally } from './register-globally.ts';
 import { hasNoHooks, type OtherProcessors } from './registration/index.ts';
@@ -28,8 +29,8 @@ export interface Observatory extends AsyncDisposable {
   /** Absent where this package does not export metrics. */
   readonly meterProvider: ManagedMeterProvider | undefined;
   /**
-   * False if the application had registered a tracer provider before; then only spans of this package's provider are
-   * enriched and exported.
+   * False if the application had registered a tracer provider before: its spans are enriched and stored as they are, and
+   * that provider alone exports them over OTLP.
    */
   readonly isGlobal: boolean;
   /**
@@ -51,7 +52,8 @@ export interface Observatory extends AsyncDisposable {
  * flush at exit. An MCP server on stdio has spans, also a bundled one; other SDKs have them by `register` or the
  * instrumentations.
  *
- * With an existing SDK, add `ObservatorySpanProcessor` and `PostgresSpanExporter` to it instead.
+ * Beside an SDK that runs already, its spans are enriched and stored; or add `ObservatorySpanProcessor` and
+ * `PostgresSpanExporter` to it yourself.
  *
  * @throws ObservatoryError `INVALID_OPTION` for values that cannot be used, `MISSING_PEER` when an SDK or exporter
  * package is not installed. Once started it does not throw; an unreachable database is logged through
@@ -60,10 +62,31 @@ export interface Observatory extends AsyncDisposable {
 export async function startObservatory(options: StartOptions = {}): Promise<Observatory> {
   const observatory = await start(options);
   useStderrDiag(process.env.OTEL_LOG_LEVEL);
+  const from = await joinRunning(observatory);
   if (hasNoHooks) return observatory;
   const { shutdown } = observatory;
-  const endWatch = watchOwnStdio({ captureContent: options.captureContent });
+  const endWatch = watchOwnStdio({ captureContent: options.captureContent }, from);
   return Object.assign(observatory, { shutdown: () => shutdown().finally(endWatch) });
+}
+
+/** The providers of the observatories of this process. */
+const started = new WeakSet<TracerProvider>();
+
+/** Joins an SDK that the application has started before. @returns where spans of ours start. */
+async function joinRunning(observatory: RunningObservatory): Promise<TracerProvider> {
+  const { tracerProvider, isGlobal } = observatory;
+  started.add(tracerProvider);
+  const running = isGlobal ? undefined : runningProvider();
+  if (running === undefined) return tracerProvider;
+  if (started.has(running)) {
+    diag.warn('mcp-observatory: startObservatory() was called before; spans go on to that one');
+    return tracerProvider;
+  }
+  const given = observatory.giveWayTo(running);
+  await given.done.catch((error) =>
+    diag.error(`mcp-observatory: could not join the SDK of the application: ${errorMessage(error)}`),
+  );
+  return given.tracerProvider;
 }
 
 /** An observatory that an application's own SDK can take over from. */
@@ -108,17 +131,13 @@ export async function start(
   };
   const tracerProvider = sdk.createProvider(resource, [enrichment, new FlushAfterResponse(flush)]);
   const isGlobal = await register(tracerProvider);
-  if (!isGlobal) {
-    diag.warn(
-      'mcp-observatory: a tracer provider is registered already; spans of that one are not exported by us',
-    );
-  }
   const metrics =
     resolved.metrics === undefined || !isGlobal
       ? undefined
       : await startMetrics(resource, resolved.metrics === 'asked', process.env);
   const deadline = createExitDeadline(resolved.exitDeadlineMs, store?.exporter);
-  return manage(tracerProvider, isGlobal, outlet, { ...to, metrics, enrichment }, resolved, deadline);
+  const destinations = { ...to, metrics, enrichment };
+  return manage(tracerProvider, isGlobal, outlet, destinations, resolved, deadline, options);
 }
 
 /** The exports beside an application's SDK. */
@@ -139,7 +158,7 @@ export async function startBeside(options: StartOptions, provider: TracerProvide
   const deadline = createExitDeadline(resolved.exitDeadlineMs, store?.exporter);
   const { tracerProvider } = joinSdk(provider, store?.processor, deadline);
   const rows = store?.processor;
-  const metrics = await metricsBeside(resolved);
+  const metrics = await startMetricsBeside(resolved);
   if (rows === undefined && metrics === undefined)
     return { tracerProvider, meterProvider: undefined, stopMetrics: async () => {} };
   const target = {
@@ -157,17 +176,6 @@ export async function startBeside(options: StartOptions, provider: TracerProvide
     if (rows === undefined) handlers.removeLast();
   };
   return { tracerProvider, meterProvider: metrics?.provider, stopMetrics };
-}
-
-async function metricsBeside(resolved: ResolvedStartOptions): Promise<RunningMetrics | undefined> {
-  if (resolved.metrics === undefined) return undefined;
-  try {
-    const resource = (await loadSdk()).createResource(resolved.serviceName);
-    return await startMetrics(resource, resolved.metrics === 'asked', process.env);
-  } catch (error) {
-    diag.error(`mcp-observatory: could not export metrics: ${errorMessage(error)}`);
-    return undefined;
-  }
 }
 
 /** How long `shutdown()` may take. */
@@ -235,6 +243,7 @@ function manage(
   destinations: Destinations,
   options: ResolvedStartOptions,
   deadline: ExitDeadline,
+  enrichmentOptions: ObservatorySpanProcessorOptions,
 ): RunningObservatory {
   const { metrics, enrichment, postgres } = destinations;
   let { otlp } = destinations;
@@ -285,7 +294,8 @@ function manage(
   };
   const giveWayTo = (provider: TracerProvider) => {
     try {
-      const { tracerProvider: from, processors } = joinSdk(provider, postgres, deadline);
+      const joined = joinSdk(provider, postgres, deadline, enrichmentOptions);
+      const { tracerProvider: from, processors } = joined;
       return {
         tracerProvider: from,
         done: processors === undefined ? Promise.resolve() : handOverTo(processors),

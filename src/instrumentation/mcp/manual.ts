@@ -1,6 +1,6 @@
 /** Patching by hand, for bundled programs and for objects that were there before the hooks. */
 
-import { diag, metrics, trace } from '@opentelemetry/api';
+import { diag, metrics, type TracerProvider, trace } from '@opentelemetry/api';
 import { checkKinds, MCP_SCOPE, VERSION } from '../../base/index.ts';
 import { reportHooked } from '../shared/index.ts';
 import { watchTools } from './failure.ts';
@@ -81,10 +81,12 @@ function globalProviders(): readonly unknown[] {
 
 /**
  * As `McpInstrumentation.watchWire`, for a program that hooks nothing.
+ * @param provider where its spans start.
  * @returns a function that ends it.
  */
-export function watchOwnStdio(config: McpInstrumentationConfig): () => void {
-  return watchStdio(new SharedTelemetry(config));
+export function watchOwnStdio(config: McpInstrumentationConfig, provider: TracerProvider): () => void {
+  const meter = metrics.getMeter(MCP_SCOPE, VERSION);
+  return watchStdio(new Telemetry(provider.getTracer(MCP_SCOPE, VERSION), meter, config, true));
 }
 
 let shared: SharedTelemetry | undefined;
