@@ -152,6 +152,13 @@ const CARRIED: readonly string[] = [
   'docker run -v /:/m image rm x',
   'at now <<< "rm x"',
   'hash -p /bin/rm ls; ls x',
+  "some-tool --pager='rm x'",
+  'some-tool --ssh-cmd "rm x"',
+  "some-tool -qv '/bin/sh -i' host",
+  "some-tool --bind 'enter:execute(rm x)'",
+  "some-tool --config alias.x='!rm x' x",
+  'some-tool exec -- rm x',
+  "mysql -e '\\! rm x'",
 ];
 
 /** The same programs at their usual work. */
@@ -168,6 +175,9 @@ const PLAIN: readonly string[] = [
   'tar czf a.tgz dir',
   'docker ps',
   'npm run build',
+  'npm exec eslint .',
+  'gh pr create --body "calls system() and exec()"',
+  'pytest --exitfirst',
 ];
 
 test('words that are code or name a program are for a person, and the same programs at their usual work are not', () => {

@@ -3,6 +3,7 @@
  * same: a rule that allows `make` or `python` allows what is in their files.
  */
 import type { CommandWord } from './actions.ts';
+import { looksLikeCode } from './any-program.ts';
 
 interface Runner {
   /** Options without a value. */
@@ -60,6 +61,8 @@ export function innerCommand(
 ): InnerCommand | 'unknown' | undefined {
   if (program === 'find') return findCommand(words);
   const runner = Object.hasOwn(RUNNERS, program) ? RUNNERS[program] : undefined;
+  // `npm exec`, `bundle exec`: what follows is a command.
+  if (runner === undefined && words[0]?.value === 'exec') return innerCommand('builtin', words.slice(1));
   if (runner === undefined) return undefined;
   const flags = (runner.flags ?? '').split(' ');
   const valued = (runner.valued ?? '').split(' ');
@@ -150,7 +153,9 @@ export function shellCode(program: string, words: readonly CommandWord[]): strin
 /** Programs that run what they are given in forms of their own. */
 const OPAQUE = new Set(
   `zsh ksh mksh ash fish csh tcsh busybox pwsh powershell cmd chronic taskset tcpdump at batch crontab su runuser pkexec script watch parallel flock strace ltrace gdb lldb expect unshare nsenter ssh screen tmux
-  xterm bind complete enable fc hash start-stop-daemon systemd-run entr run-parts valgrind perf capsh prlimit setarch rlwrap ed osascript socat`.split(
+  xterm bind complete enable fc hash start-stop-daemon systemd-run entr run-parts valgrind perf capsh prlimit setarch rlwrap ed osascript socat
+  firejail bwrap torify torsocks proxychains proxychains4 chrt numactl sshpass dbus-run-session fakeroot fakechroot linux32 linux64
+  setpriv cgexec logsave xvfb-run ssh-agent gpg-agent faketime eatmydata softlimit setlock choom uclampset coproc`.split(
     /\s+/,
   ),
 );
@@ -180,7 +185,7 @@ const NPM: Carrier = { short: 'c', long: 'call' };
 const CARRIERS: Readonly<Record<string, Carrier>> = {
   ...{ awk: AWK, gawk: AWK, mawk: AWK, nawk: AWK, vi: VIM, vim: VIM, nvim: VIM, view: VIM, ex: VIM },
   ...{ scp: SSH, sftp: SSH, nc: NETCAT, ncat: NETCAT, npm: NPM, npx: NPM },
-  ...{ node: NODE, bun: NODE, ruby: NODE, lua: NODE },
+  ...{ node: NODE, bun: NODE, ruby: NODE, lua: NODE, julia: NODE, rake: NODE, Rscript: NODE, elixir: NODE },
   ...{ docker: CONTAINERS, podman: CONTAINERS, kubectl: CONTAINERS, deno: CONTAINERS },
   gcc: { short: 'B', text: /^-(?:wrapper|fplugin|specs)/ },
   git: {
@@ -188,6 +193,7 @@ const CARRIERS: Readonly<Record<string, Carrier>> = {
     text: /^(?:ext::|-O|!)|^(?:foreach|run|filter-branch)$/,
   },
   less: { text: /^\+/ },
+  mysql: { text: /\\!|\bsystem\b|\b(?:out|dump|in)file\b|load_file/i },
   make: { short: 'E', long: 'eval', text: /=(?![\d.]*$)/ },
   man: { short: 'PH', long: 'pager html' },
   perl: { short: 'eEMm', stops: true },
@@ -198,7 +204,7 @@ const CARRIERS: Readonly<Record<string, Carrier>> = {
   sed: { short: 'f', long: 'file expression' },
   sort: { long: 'compress-program' },
   split: { long: 'filter' },
-  sqlite3: { text: /^\s*\.|\|/ },
+  sqlite3: { text: /^\s*\.|\||\b(?:read|write)file\b|\b(?:edit|load_extension)\s*\(/i },
   tar: {
     short: 'IF',
     long: 'checkpoint-action to-command use-compress-program info-script',
@@ -213,8 +219,10 @@ export function carriesCode(program: string, words: readonly CommandWord[]): boo
   if (OPAQUE.has(program)) return true;
   const name = Object.hasOwn(CARRIERS, program) ? program : program.replace(/[\d.]+$/, '');
   const carrier = Object.hasOwn(CARRIERS, name) ? CARRIERS[name] : undefined;
-  if (carrier === undefined) return false;
   const texts = words.map(({ value, text }) => value ?? text);
+  const isRead = Object.hasOwn(RUNNERS, program) || SHELLS.includes(program);
+  if (!isRead && looksLikeCode(name, texts)) return true;
+  if (carrier === undefined) return false;
   if (name === 'git' && configuresGit(texts)) return true;
   if (name === 'sed' && !isPlainSed(texts)) return true;
   const { short = '', long, text, stops } = carrier;
