@@ -141,6 +141,40 @@ test('a server over HTTP replays from another address, and no secret is in a gol
     for (const secret of SECRETS) assert.ok(!text.includes(secret), secret);
 });
 
+/** Calls a tool whose server has more to say after each answer. */
+const LISTENS = `
+import { once } from 'node:events';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+const client = new Client({ name: 'listener', version: '1' });
+const heard = new EventTarget();
+client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => {
+  console.log('heard', params.data);
+  heard.dispatchEvent(new Event('told'));
+});
+await client.connect(new StreamableHTTPClientTransport(new URL(process.env.MCP_URL)));
+for (const _ of [1, 2]) {
+  const told = once(heard, 'told');
+  console.log((await client.callTool({ name: 'tell', arguments: {} })).content[0].text);
+  await told;
+}
+await client.close();
+`;
+
+test('what a server over HTTP says by itself is replayed in its turn', async () => {
+  const server = spawn(process.execPath, [SERVER.MCP_SERVER, 'http', 'sessions']);
+  const port = String((await once(server.stdout, 'data'))[0]).trim();
+  const program = ['--input-type=module', '-e', LISTENS];
+  const recording = recordAndReplay(program, { MCP_URL: `http://127.0.0.1:${port}/mcp` }, 2);
+  const golden = await recording.finally(() => server.kill());
+  const { calls = [] } = (await readGolden(golden)).mcp_cassette ?? {};
+  assert.deepEqual(
+    calls.map(({ sent_after: sent }) => sent?.length),
+    [1, 1],
+  );
+});
+
 /** Three clients that number their requests alike list the tools of one server, and call one, at the same time. */
 const SESSIONS = `
 const ask = async (id, method, params = {}) => {
@@ -254,9 +288,9 @@ const CHANGES: Readonly<Record<string, RegExp>> = {
   'changed definition': /tools\[0\]\.function\.description: expected "Adds", got "Else"/,
   'changed schema': /tools\[0\]\.function\.parameters\.properties\.a\.type: expected "number", got "string"/,
   'renamed tool': /tools\[0\]\.function\.name: expected "add", got "sum"/,
-  'dropped tool': /tools\[4\]: expected \{.*got nothing/,
-  'added tool': /tools\[5\]: expected nothing, got/,
-  'order of tools': /tools\[0\]\.function\.name: expected "add", got "secret"/,
+  'dropped tool': /tools\[5\]: expected \{.*got nothing/,
+  'added tool': /tools\[6\]: expected nothing, got/,
+  'order of tools': /tools\[0\]\.function\.name: expected "add", got "tell"/,
   'changed model': /request\.body\.model: expected "gpt-test", got "gpt-other"/,
   'changed temperature': /request\.body\.temperature: expected 0\.2, got 0\.9/,
   'added limit': /request\.body\.max_tokens: expected nothing, got 10/,

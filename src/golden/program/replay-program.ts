@@ -108,8 +108,8 @@ class ProgramReplay implements Seams {
       this.#player.scrubber.addRequest(copy.headers, url);
       if (copy.method === 'POST' && rpcMessages(body) !== undefined)
         return await this.#servers.answer(url, text, signal ?? undefined).catch(refused);
-      // A stream of what the server sends by itself, or the end of a session.
-      if (copy.method !== 'POST' && this.#servers.has(url)) return new Response(null, { status: 405 });
+      if (copy.method !== 'POST' && this.#servers.has(url))
+        return this.#servers.listen(copy.method, url, signal ?? undefined);
       return await original(...args);
     };
   }
