@@ -117,7 +117,7 @@ async function recordAndReplay(
 }
 
 test('agents on plain SDKs with a server over stdio replay alike, streamed and not', async () => {
-  const golden = await recordAndReplay(agent(PLAN, { ...PLAN, stream: true }), SERVER, 3);
+  const golden = await recordAndReplay(agent(PLAN, { ...PLAN, stream: true }), SERVER, 2);
   const { provider_responses: exchanges, mcp_cassette: cassette, versions } = await readGolden(golden);
   assert.equal(versions.sdk?.name, 'openai');
   const statuses = exchanges.map(({ response }) => response.status).filter((status) => status !== 200);
@@ -131,7 +131,7 @@ test('a server over HTTP replays from another address, and no secret is in a gol
   const port = String((await once(server.stdout, 'data'))[0]).trim();
   const tells = { agents: [[{ calls: [{ tool: 'secret', args: {} }] }, { text: 'told' }]] };
   const [http, stdio] = await Promise.all([
-    recordAndReplay(agent(PLAN, CROWD), { MCP_URL: `http://127.0.0.1:${port}/mcp` }, 2),
+    recordAndReplay(agent(PLAN, CROWD), { MCP_URL: `http://127.0.0.1:${port}/mcp` }, 1),
     recorded(agent(tells), SERVER),
   ]).finally(() => server.kill());
   const moved = await run('replay', http, agent(PLAN, CROWD), { MCP_URL: 'http://127.0.0.1:9/mcp' });
@@ -166,7 +166,7 @@ test('what a server over HTTP says by itself is replayed in its turn', async () 
   const server = spawn(process.execPath, [SERVER.MCP_SERVER, 'http', 'sessions']);
   const port = String((await once(server.stdout, 'data'))[0]).trim();
   const program = ['--input-type=module', '-e', LISTENS];
-  const recording = recordAndReplay(program, { MCP_URL: `http://127.0.0.1:${port}/mcp` }, 2);
+  const recording = recordAndReplay(program, { MCP_URL: `http://127.0.0.1:${port}/mcp` }, 1);
   const golden = await recording.finally(() => server.kill());
   const { calls = [] } = (await readGolden(golden)).mcp_cassette ?? {};
   assert.deepEqual(
@@ -213,7 +213,7 @@ test('clients of one server at the same time replay alike, with lists that chang
     response.end(result === undefined ? 'busy with b' : JSON.stringify({ jsonrpc: '2.0', id, result }));
   });
   const program = ['--input-type=module', '-e', SESSIONS];
-  const golden = await recordAndReplay(program, { MCP_URL: `${server.url}/mcp` }, 3);
+  const golden = await recordAndReplay(program, { MCP_URL: `${server.url}/mcp` }, 2);
   const { connections = [] } = (await readGolden(golden)).mcp_cassette?.servers.one ?? {};
   const lists = connections.flatMap((one) => (one.outcome === 'ready' ? one.tool_lists : []));
   assert.equal(connections.length, 3);
