@@ -525,6 +525,7 @@ test('what a killed program had finished is a golden', async () => {
 });
 
 const UNSEEN = `
+import undici from 'undici';
 import http2 from 'node:http2';
 import { createServer, request } from 'node:http';
 const server = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
@@ -534,13 +535,19 @@ const params = { protocolVersion: '2025-06-18' };
 const asked = request(url + '/mcp', { method: 'POST' }, (response) => response.resume().on('end', () => server.close()));
 asked.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }));
 for (const path of ['/a', '/b']) http2.connect(url + path).on('error', () => {}).destroy();
+const own = await new Promise((resolve) => { const one = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1', () => resolve(one)); });
+const model = 'http://127.0.0.1:' + own.address().port + '/v1/chat/completions';
+for (const send of [undici.fetch, undici.fetch]) await (await send(model, { method: 'POST', body: '{}' })).text();
+own.close();
+await undici.getGlobalDispatcher().close();
 `;
 
-test('what is not recorded is said: HTTP/2, and MCP over node:http', async () => {
+test('what is not recorded is said: HTTP/2, undici itself, and MCP over node:http', async () => {
   const program = ['--input-type=module', '-e', UNSEEN];
   const { stderr, code } = await run('record', join(tempDir(), 'none.json'), program, {});
   assert.equal(code, 0);
   assert.equal(stderr.match(/HTTP\/2 is not recorded/g)?.length, 1, stderr);
+  assert.equal(stderr.match(/undici is not recorded/g)?.length, 1, stderr);
   assert.match(stderr, /An MCP client that uses http is not recorded/);
 });
 

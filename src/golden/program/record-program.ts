@@ -236,8 +236,8 @@ class ProgramRecorder implements Seams {
     return !this.#isStopped;
   };
 
-  unseen(origin: string): void {
-    say(`HTTP/2 is not recorded; the program connects to ${origin}`);
+  unseen(way: string, origin: string): void {
+    say(`${way} is not recorded; the program connects to ${origin}`);
   }
 
   /** Writes the golden; to be called when the process ends. */

@@ -135,8 +135,8 @@ class ProgramReplay implements Seams {
     return child;
   }
 
-  unseen(origin: string): void {
-    say(`HTTP/2 is not replayed; the program connects to ${origin} itself`);
+  unseen(way: string, origin: string): void {
+    say(`${way} is not replayed; the program connects to ${origin} itself`);
   }
 
   /** A process that turns out to be an MCP server is none that the golden has. */
