@@ -26,15 +26,24 @@ const SHOP = `
 const MAX_ROWS = 200;
 
 const [file] = process.argv.slice(2);
-const database = await PGlite.create();
-await database.exec(file === undefined ? SHOP : readFileSync(file, 'utf8'));
+let opened: Promise<PGlite> | undefined;
+/** The database, made when it is first asked: that takes seconds. */
+const openDatabase = (): Promise<PGlite> => {
+  opened ??= PGlite.create().then(async (database) => {
+    await database.exec(file === undefined ? SHOP : readFileSync(file, 'utf8'));
+    return database;
+  });
+  return opened;
+};
+// A file that cannot be run is told at once.
+if (file !== undefined) await openDatabase();
 
 const rowsOf = (rows: unknown[]) => ({ content: [{ type: 'text' as const, text: JSON.stringify(rows) }] });
 const annotations = { readOnlyHint: true };
 const server = new McpServer({ name: 'database', version: '1.0.0' });
 
 server.registerTool('list_tables', { description: 'Lists the tables', annotations }, async () => {
-  const { rows } = await database.query(
+  const { rows } = await (await openDatabase()).query(
     "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1",
   );
   return rowsOf(rows);
@@ -44,7 +53,7 @@ server.registerTool(
   'describe_table',
   { description: 'Lists the columns of a table', inputSchema: { table: z.string() }, annotations },
   async ({ table }) => {
-    const { rows } = await database.query(
+    const { rows } = await (await openDatabase()).query(
       'SELECT column_name, data_type FROM information_schema.columns WHERE table_name = $1 ORDER BY ordinal_position',
       [table],
     );
@@ -57,7 +66,7 @@ server.registerTool(
   'query',
   { description: 'Runs one SELECT statement', inputSchema: { sql: z.string() }, annotations },
   async ({ sql }) => {
-    const rows = await database.transaction(async (transaction) => {
+    const rows = await (await openDatabase()).transaction(async (transaction) => {
       await transaction.exec('SET TRANSACTION READ ONLY');
       return (await transaction.query(sql)).rows;
     });

@@ -117,7 +117,7 @@ async function recordAndReplay(
 }
 
 test('agents on plain SDKs with a server over stdio replay alike, streamed and not', async () => {
-  const golden = await recordAndReplay(agent(PLAN, { ...PLAN, stream: true }), SERVER, 3);
+  const golden = await recordAndReplay(agent(PLAN, { ...PLAN, stream: true }), SERVER, 2);
   const { provider_responses: exchanges, mcp_cassette: cassette, versions } = await readGolden(golden);
   assert.equal(versions.sdk?.name, 'openai');
   const statuses = exchanges.map(({ response }) => response.status).filter((status) => status !== 200);
@@ -131,7 +131,7 @@ test('a server over HTTP replays from another address, and no secret is in a gol
   const port = String((await once(server.stdout, 'data'))[0]).trim();
   const tells = { agents: [[{ calls: [{ tool: 'secret', args: {} }] }, { text: 'told' }]] };
   const [http, stdio] = await Promise.all([
-    recordAndReplay(agent(PLAN, CROWD), { MCP_URL: `http://127.0.0.1:${port}/mcp` }, 2),
+    recordAndReplay(agent(PLAN, CROWD), { MCP_URL: `http://127.0.0.1:${port}/mcp` }, 1),
     recorded(agent(tells), SERVER),
   ]).finally(() => server.kill());
   const moved = await run('replay', http, agent(PLAN, CROWD), { MCP_URL: 'http://127.0.0.1:9/mcp' });
@@ -139,6 +139,40 @@ test('a server over HTTP replays from another address, and no secret is in a gol
   assert.match(stdio.stdout, /planted-password-22/);
   for (const text of [http, stdio.golden].map((path) => readFileSync(path, 'utf8')))
     for (const secret of SECRETS) assert.ok(!text.includes(secret), secret);
+});
+
+/** Calls a tool whose server has more to say after each answer. */
+const LISTENS = `
+import { once } from 'node:events';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+const client = new Client({ name: 'listener', version: '1' });
+const heard = new EventTarget();
+client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => {
+  console.log('heard', params.data);
+  heard.dispatchEvent(new Event('told'));
+});
+await client.connect(new StreamableHTTPClientTransport(new URL(process.env.MCP_URL)));
+for (const _ of [1, 2]) {
+  const told = once(heard, 'told');
+  console.log((await client.callTool({ name: 'tell', arguments: {} })).content[0].text);
+  await told;
+}
+await client.close();
+`;
+
+test('what a server over HTTP says by itself is replayed in its turn', async () => {
+  const server = spawn(process.execPath, [SERVER.MCP_SERVER, 'http', 'sessions']);
+  const port = String((await once(server.stdout, 'data'))[0]).trim();
+  const program = ['--input-type=module', '-e', LISTENS];
+  const recording = recordAndReplay(program, { MCP_URL: `http://127.0.0.1:${port}/mcp` }, 1);
+  const golden = await recording.finally(() => server.kill());
+  const { calls = [] } = (await readGolden(golden)).mcp_cassette ?? {};
+  assert.deepEqual(
+    calls.map(({ sent_after: sent }) => sent?.length),
+    [1, 1],
+  );
 });
 
 /** Three clients that number their requests alike list the tools of one server, and call one, at the same time. */
@@ -179,7 +213,7 @@ test('clients of one server at the same time replay alike, with lists that chang
     response.end(result === undefined ? 'busy with b' : JSON.stringify({ jsonrpc: '2.0', id, result }));
   });
   const program = ['--input-type=module', '-e', SESSIONS];
-  const golden = await recordAndReplay(program, { MCP_URL: `${server.url}/mcp` }, 3);
+  const golden = await recordAndReplay(program, { MCP_URL: `${server.url}/mcp` }, 2);
   const { connections = [] } = (await readGolden(golden)).mcp_cassette?.servers.one ?? {};
   const lists = connections.flatMap((one) => (one.outcome === 'ready' ? one.tool_lists : []));
   assert.equal(connections.length, 3);
@@ -254,9 +288,9 @@ const CHANGES: Readonly<Record<string, RegExp>> = {
   'changed definition': /tools\[0\]\.function\.description: expected "Adds", got "Else"/,
   'changed schema': /tools\[0\]\.function\.parameters\.properties\.a\.type: expected "number", got "string"/,
   'renamed tool': /tools\[0\]\.function\.name: expected "add", got "sum"/,
-  'dropped tool': /tools\[4\]: expected \{.*got nothing/,
-  'added tool': /tools\[5\]: expected nothing, got/,
-  'order of tools': /tools\[0\]\.function\.name: expected "add", got "secret"/,
+  'dropped tool': /tools\[5\]: expected \{.*got nothing/,
+  'added tool': /tools\[6\]: expected nothing, got/,
+  'order of tools': /tools\[0\]\.function\.name: expected "add", got "tell"/,
   'changed model': /request\.body\.model: expected "gpt-test", got "gpt-other"/,
   'changed temperature': /request\.body\.temperature: expected 0\.2, got 0\.9/,
   'added limit': /request\.body\.max_tokens: expected nothing, got 10/,
@@ -491,6 +525,7 @@ test('what a killed program had finished is a golden', async () => {
 });
 
 const UNSEEN = `
+import undici from 'undici';
 import http2 from 'node:http2';
 import { createServer, request } from 'node:http';
 const server = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
@@ -500,13 +535,19 @@ const params = { protocolVersion: '2025-06-18' };
 const asked = request(url + '/mcp', { method: 'POST' }, (response) => response.resume().on('end', () => server.close()));
 asked.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }));
 for (const path of ['/a', '/b']) http2.connect(url + path).on('error', () => {}).destroy();
+const own = await new Promise((resolve) => { const one = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1', () => resolve(one)); });
+const model = 'http://127.0.0.1:' + own.address().port + '/v1/chat/completions';
+for (const send of [undici.fetch, undici.fetch]) await (await send(model, { method: 'POST', body: '{}' })).text();
+own.close();
+await undici.getGlobalDispatcher().close();
 `;
 
-test('what is not recorded is said: HTTP/2, and MCP over node:http', async () => {
+test('what is not recorded is said: HTTP/2, undici itself, and MCP over node:http', async () => {
   const program = ['--input-type=module', '-e', UNSEEN];
   const { stderr, code } = await run('record', join(tempDir(), 'none.json'), program, {});
   assert.equal(code, 0);
   assert.equal(stderr.match(/HTTP\/2 is not recorded/g)?.length, 1, stderr);
+  assert.equal(stderr.match(/undici is not recorded/g)?.length, 1, stderr);
   assert.match(stderr, /An MCP client that uses http is not recorded/);
 });
 

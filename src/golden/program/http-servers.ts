@@ -16,12 +16,21 @@ export class ServerRequests {
     this.#make = make;
   }
 
+  /** Whether a request opens the stream of what a server sends by itself. */
+  isListening(...[input, init]: Parameters<typeof fetch>): boolean {
+    const request = input instanceof Request ? input : undefined;
+    if ((init?.method ?? request?.method ?? 'GET').toUpperCase() !== 'GET' || this.#connections.size === 0)
+      return false;
+    const url = String(request?.url ?? input);
+    return URL.canParse(url) && this.#connections.has(toAddress(new URL(url)));
+  }
+
   /**
    * Messages are sent to a server. Each request has a tap of its own: clients number theirs as others do.
    * @returns what sees its answers, and ends it.
    */
   sent(url: URL, messages: readonly PassedMessage[]): { readonly tap: ServerTap; end(): void } {
-    const address = url.origin + url.pathname;
+    const address = toAddress(url);
     const isNew = messages.some(({ method }) => method === 'initialize');
     const connection = (isNew ? undefined : this.#connections.get(address)) ?? {};
     this.#connections.set(address, connection);
@@ -35,6 +44,10 @@ export class ServerRequests {
     }
     return { tap, end: () => open.delete(tap) };
   }
+}
+
+function toAddress({ origin, pathname }: URL): string {
+  return origin + pathname;
 }
 
 /** How much may be seen, and what to do with what goes wrong. */

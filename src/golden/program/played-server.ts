@@ -29,12 +29,31 @@ export class PlayedServer {
   readonly #name: string;
   /** Answers of the client to what was asked of it, by the id. */
   readonly #asked = new Map<unknown, () => void>();
+  /** Takes what the server sends beside its answers, over a stream of its own. */
+  #listener: ((message: JsonObject) => void) | undefined;
+  readonly #unheard: JsonObject[] = [];
   #connection: Extract<McpConnection, { outcome: 'ready' }> | undefined;
   #lists = 0;
 
   constructor(player: GoldenPlayer, name: string) {
     this.#player = player;
     this.#name = name;
+  }
+
+  /** Whether it sent anything after its answers. */
+  get isTalking(): boolean {
+    return this.#player.cassette.sentLater(this.#name);
+  }
+
+  listen(listener: (message: JsonObject) => void): void {
+    this.#listener = listener;
+    for (const message of this.#unheard.splice(0)) listener(message);
+  }
+
+  /** Sends a message for which the response of no request is open. */
+  sendBeside(message: JsonObject): void {
+    if (this.#listener === undefined) this.#unheard.push(message);
+    else this.#listener(message);
   }
 
   /** Takes a message of the client. @returns when it is answered, or will never be */

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { parseOrKeep } from '../../json/index.ts';
+import { type JsonObject, parseOrKeep } from '../../json/index.ts';
 import {
   type Golden,
   GoldenMismatchError,
@@ -68,6 +68,22 @@ export class PlayedServers {
     return await answered(server, asked, signal);
   }
 
+  /** A stream of what a server sends by itself; a refusal where it sent nothing, and for the end of a session. */
+  listen(method: string, url: URL, signal: AbortSignal | undefined): Response {
+    const server = this.#open.get(url.origin + url.pathname)?.server;
+    if (method !== 'GET' || server?.isTalking !== true) return new Response(null, { status: 405 });
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        if (signal !== undefined) onAbort(signal, () => controller.error(signal.reason));
+        server.listen((message) => {
+          if (signal?.aborted !== true) controller.enqueue(toEvent(message));
+        });
+      },
+      cancel: () => server.listen(() => {}),
+    });
+    return new Response(body, { headers: EVENT_STREAM });
+  }
+
   #at(url: URL, messages: readonly PassedMessage[]): PlayedServer {
     const address = url.origin + url.pathname;
     const known = this.#open.get(address);
@@ -94,20 +110,25 @@ export class PlayedServers {
   }
 }
 
+const EVENT_STREAM = { 'content-type': 'text/event-stream' } as const;
+
+function toEvent(message: object): Uint8Array {
+  return Buffer.from(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+}
+
 /** The answers to requests: as JSON where one is all there is to say, else as a stream. */
 async function answered(
   server: PlayedServer,
   asked: readonly PassedMessage[],
   signal: AbortSignal | undefined,
 ): Promise<Response> {
-  const encoder = new TextEncoder();
   let stream: ReadableStreamDefaultController<Uint8Array> | undefined;
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
       stream = controller;
     },
   });
-  const response = new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+  const response = new Response(body, { headers: EVENT_STREAM });
   return await new Promise((resolve, reject) => {
     let isStream = asked.length > 1;
     let left = asked.length;
@@ -131,16 +152,16 @@ async function answered(
       }
     };
     const carrier = {
-      send: (message: object) => {
+      send: (message: JsonObject) => {
         const isAnswer = 'result' in message || 'error' in message;
-        if (left === 0) return;
+        if (left === 0) return isAnswer ? undefined : server.sendBeside(message);
         if (isAnswer && !isStream) {
           resolve(Response.json(message));
           close();
           return;
         }
         open();
-        stream?.enqueue(encoder.encode(`event: message\ndata: ${JSON.stringify(message)}\n\n`));
+        stream?.enqueue(toEvent(message));
         if (isAnswer) left -= 1;
         if (left === 0) close(() => stream?.close());
       },

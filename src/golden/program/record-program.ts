@@ -97,7 +97,8 @@ class ProgramRecorder implements Seams {
 
   fetch(original: typeof fetch): typeof fetch {
     return async (input, init) => {
-      if (this.#isStopped || !mayConcern(input, init)) return await original(input, init);
+      const mayMatter = mayConcern(input, init) || this.#http.isListening(input, init);
+      if (this.#isStopped || !mayMatter) return await original(input, init);
       const sent = sentTwice(input, init);
       const { copy } = sent;
       const url = new URL(copy.url);
@@ -105,28 +106,22 @@ class ProgramRecorder implements Seams {
       // It is awaited later, and may have failed before.
       answer.catch(() => {});
       const body = new Collected(this.#room);
-      const text = readText(copy, body);
-      return await this.#passed(copy, url, { text, body }, answer);
+      return await this.#passed(copy, url, { text: readText(copy, body), body }, answer);
     };
   }
 
   /** A request that only its body tells apart. */
-  async #passed(
-    copy: Request,
-    url: URL,
-    { text, body }: { readonly text: Promise<string>; readonly body: Collected },
-    answer: Promise<Response>,
-  ): Promise<Response> {
+  async #passed(copy: Request, url: URL, sent: SentBody, answer: Promise<Response>): Promise<Response> {
     // A body that the program wrote is there at once; a stream may go on after its answer, or without end.
-    const isSent = text.then(parseOrKeep, () => undefined);
+    const isSent = sent.text.then(parseOrKeep, () => undefined);
     const isAnswered = answer.then(nextTurn, nextTurn);
     const value = await Promise.race([isSent, isAnswered]);
     let passed: Promise<Response> | undefined;
     this.#try(() => {
-      passed = this.#recorded(copy, url, { text, body, value }, answer);
+      passed = this.#recorded(copy, url, sent, value, answer);
     });
     if (passed !== undefined) return await passed;
-    void isSent.then(() => body.drop());
+    void isSent.then(() => sent.body.drop());
     return await answer;
   }
 
@@ -134,17 +129,18 @@ class ProgramRecorder implements Seams {
   #recorded(
     copy: Request,
     url: URL,
-    {
-      text,
-      body,
-      value,
-    }: { readonly text: Promise<string>; readonly body: Collected; readonly value: unknown },
+    { text, body }: SentBody,
+    value: unknown,
     answer: Promise<Response>,
   ): Promise<Response> | undefined {
     if (body.isOver && isModelAddress(url)) this.#stop(new Error(TOO_LARGE));
     if (this.#isStopped) return undefined;
     if (isModelRequest(copy.method, url, value)) return this.#model.pass(copy, text, answer);
-    const messages = copy.method === 'POST' ? rpcMessages(value) : undefined;
+    const messages = this.#http.isListening(copy)
+      ? []
+      : copy.method === 'POST'
+        ? rpcMessages(value)
+        : undefined;
     if (messages === undefined) return undefined;
     this.#scrubber.addRequest(copy.headers, url);
     const sent = this.#http.sent(url, messages);
@@ -240,8 +236,8 @@ class ProgramRecorder implements Seams {
     return !this.#isStopped;
   };
 
-  unseen(origin: string): void {
-    say(`HTTP/2 is not recorded; the program connects to ${origin}`);
+  unseen(way: string, origin: string): void {
+    say(`${way} is not recorded; the program connects to ${origin}`);
   }
 
   /** Writes the golden; to be called when the process ends. */
@@ -319,6 +315,9 @@ class ProgramRecorder implements Seams {
     say(`The recording ${this.#journal?.path ?? this.#path} is not whole: ${errorMessage(error)}`);
   }
 }
+
+/** The body of a request while it is sent. */
+type SentBody = { readonly text: Promise<string>; readonly body: Collected };
 
 function cleanedNow(part: ProgramPart, scrubber: Scrubber): ProgramPart {
   return 'exchange' in part

@@ -108,8 +108,8 @@ class ProgramReplay implements Seams {
       this.#player.scrubber.addRequest(copy.headers, url);
       if (copy.method === 'POST' && rpcMessages(body) !== undefined)
         return await this.#servers.answer(url, text, signal ?? undefined).catch(refused);
-      // A stream of what the server sends by itself, or the end of a session.
-      if (copy.method !== 'POST' && this.#servers.has(url)) return new Response(null, { status: 405 });
+      if (copy.method !== 'POST' && this.#servers.has(url))
+        return this.#servers.listen(copy.method, url, signal ?? undefined);
       return await original(...args);
     };
   }
@@ -135,8 +135,8 @@ class ProgramReplay implements Seams {
     return child;
   }
 
-  unseen(origin: string): void {
-    say(`HTTP/2 is not replayed; the program connects to ${origin} itself`);
+  unseen(way: string, origin: string): void {
+    say(`${way} is not replayed; the program connects to ${origin} itself`);
   }
 
   /** A process that turns out to be an MCP server is none that the golden has. */

@@ -3,11 +3,13 @@
  * `spawn`. They are replaced once, before the program is loaded, in the process that records or replays it.
  */
 import childProcess, { type ChildProcess } from 'node:child_process';
+import { subscribe } from 'node:diagnostics_channel';
 import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import http2 from 'node:http2';
 import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import { urlToHttpOptions } from 'node:url';
+import { isModelAddress } from './traffic.ts';
 
 /** A request of `http` or `https`, with its arguments in one form. */
 export interface NodeRequest {
@@ -30,17 +32,23 @@ export interface Seams {
   /** @returns the request, made by `original` or another way. */
   request(request: NodeRequest, original: () => ClientRequest): ClientRequest;
   spawn(command: SpawnedCommand, original: () => ChildProcess): ChildProcess;
-  /** A connection over HTTP/2 is opened, of which nothing is seen. Called once for each origin. */
-  unseen(origin: string): void;
+  /** The program reaches an origin in a way of which nothing is seen. Called once for each way and origin. */
+  unseen(way: 'HTTP/2' | 'undici', origin: string): void;
 }
 
 const MAX_ORIGINS = 16;
+const MAX_ASKED = 1_000;
 
 type Callable = (...args: unknown[]) => unknown;
 
 /** Replaces the seams for the rest of the process. */
 export function installSeams(seams: Seams): void {
-  globalThis.fetch = seams.fetch(globalThis.fetch);
+  const fetched = seams.fetch(globalThis.fetch);
+  const asked = new Set<string>();
+  globalThis.fetch = (input, init) => {
+    if (asked.size < MAX_ASKED) asked.add(toOrigin(input instanceof Request ? input.url : String(input)));
+    return fetched(input, init);
+  };
   for (const [module, protocol] of [
     [http, 'http:'],
     [https, 'https:'],
@@ -65,25 +73,36 @@ export function installSeams(seams: Seams): void {
     return command === undefined ? start() : seams.spawn(command, start);
   };
   Object.assign(childProcess, { spawn: spawned });
-  replaceConnect(seams);
+  watchUnseen(seams, asked);
   // For `import { spawn } from 'node:child_process'`.
   syncBuiltinESMExports();
 }
 
-function replaceConnect(seams: Seams): void {
-  const connect = http2.connect as Callable;
+/** @param asked origins that `fetch` was asked for: what it sends is seen, whatever carries it. */
+function watchUnseen(seams: Seams, asked: ReadonlySet<string>): void {
   const seen = new Set<string>();
+  const tell = (way: 'HTTP/2' | 'undici', origin: string): void => {
+    if (asked.has(origin) || seen.has(origin) || seen.size >= MAX_ORIGINS) return;
+    seen.add(origin);
+    seams.unseen(way, origin);
+  };
+  const connect = http2.connect as Callable;
   Object.assign(http2, {
     connect: function (this: unknown, ...args: unknown[]): unknown {
-      const authority = String(args[0]);
-      const origin = URL.canParse(authority) ? new URL(authority).origin : authority;
-      if (!seen.has(origin) && seen.size < MAX_ORIGINS) {
-        seen.add(origin);
-        seams.unseen(origin);
-      }
+      tell('HTTP/2', toOrigin(String(args[0])));
       return connect.apply(this, args);
     },
   });
+  // The package tells of its requests as the `fetch` of Node does.
+  subscribe('undici:request:create', (message) => {
+    const { origin, path } = (message as { request: { origin: unknown; path: unknown } }).request;
+    const url = `${String(origin)}${String(path)}`;
+    if (URL.canParse(url) && isModelAddress(new URL(url))) tell('undici', toOrigin(url));
+  });
+}
+
+function toOrigin(address: string): string {
+  return URL.canParse(address) ? new URL(address).origin : address;
 }
 
 /** The arguments `(url?, options?, callback?)`; undefined for those that Node will refuse. */

@@ -101,6 +101,12 @@ export class CassettePlayer {
     return this.#calls.some((call) => call.server === server && call.tool === tool);
   }
 
+  /** Whether a server sent anything after it had answered. */
+  sentLater(server: string): boolean {
+    const isLater = (call: McpCall): boolean => call.server === server && call.sent_after !== undefined;
+    return this.#calls.some(isLater) || this.#offers.some(isLater);
+  }
+
   get played(): number {
     return this.#calls.used().length;
   }
