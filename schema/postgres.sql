@@ -112,4 +112,10 @@ SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 17) AS is_m
 INSERT INTO mcp_observatory_migrations (id, name) VALUES (17, '017_model_calls');
 \ir 017_model_calls.sql
 \endif
+
+SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 18) AS is_missing \gset
+\if :is_missing
+INSERT INTO mcp_observatory_migrations (id, name) VALUES (18, '018_any_row');
+\ir 018_any_row.sql
+\endif
 COMMIT;

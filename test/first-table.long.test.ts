@@ -104,6 +104,16 @@ for (const databases of testDatabases()) {
       );
     });
 
+    test('a name that no index takes is in attributes alone', async () => {
+      const db = await databases.create();
+      await exec(db, FORMS['without a key']);
+      await migrate(db);
+      const { rows } = await db.query(`INSERT INTO mcp_traces (model, service, prompt_tokens, start_time)
+        SELECT string_agg(md5(n::text), ''), 'svc', 3, now() FROM generate_series(1, 500) AS n
+        RETURNING model, service, prompt_tokens, length(attributes ->> 'observatory.model') AS kept`);
+      assert.deepEqual({ ...rows[0] }, { model: null, service: 'svc', prompt_tokens: 3, kept: 16_000 });
+    });
+
     test('rows without ids or times, and two of one id, are all kept', async () => {
       const db = await databases.create();
       await exec(db, FORMS['without a key']);

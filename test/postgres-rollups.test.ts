@@ -4,7 +4,14 @@ import { readFileSync } from 'node:fs';
 import { after, describe, test } from 'node:test';
 import pg from 'pg';
 import { dbCommand } from '../src/cli/db.ts';
-import { migrate, PostgresSpanExporter, type Queryable, refreshRollups } from '../src/postgres/index.ts';
+import {
+  databaseStatus,
+  migrate,
+  PostgresSpanExporter,
+  prune,
+  type Queryable,
+  refreshRollups,
+} from '../src/postgres/index.ts';
 import { postgresDatabases, testDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
 import { startQuietPostgres } from './support/postgres-server.ts';
@@ -147,6 +154,30 @@ for (const databases of all) {
       assert.equal(await refreshRollups(db), 200);
       assert.equal((await one(db, 'SELECT sum(spans)::integer AS n FROM mcp_traces_hourly')).n, 200);
       await db.query('SELECT * FROM mcp_traces_daily');
+    });
+
+    test('a row that anybody inserted, whatever its times, names and costs, stops no other', async () => {
+      const db = await databases.createMigrated();
+      // A call that two instrumentations recorded below an agent, once for each two times of all that PostgreSQL has.
+      await db.query(`INSERT INTO mcp_traces (trace_id, span_id, parent_span_id, start_time, end_time, span_name, span_kind,
+          status_code, tool_name, method, scope, prompt_tokens, attributes, resource, events, links, model, cost_source,
+          session_id, tool_hash, offered_tools_hash, offered_tools_tokens, offered_tools_cost_usd, offered_tools_list)
+        SELECT md5(starts || ends)::uuid, ids[i], ids[i - 1], starts::timestamptz, ends::timestamptz, 'call',
+          CASE WHEN i > 1 THEN 'client' ELSE (SELECT string_agg(md5(n::text), '') FROM generate_series(1, 400) AS n) END, 'ok',
+          'pay', CASE WHEN i > 1 THEN 'tools/call' END, 'scope ' || i, 5, '{}', '{}', '[]', '[]', 'm', 'unknown', 's', 'h', 'set', 7,
+          5e-324, '{"total": 8, "tools": {"a": {"b": 1}}}'
+        FROM unnest(ARRAY['infinity', '-infinity', '4714-11-24 00:00:00+00 BC', '294276-12-31 23:59:59+00', now()::text]) AS starts,
+          unnest(ARRAY['infinity', '-infinity', '4714-11-24 00:00:00+00 BC', '294276-12-31 23:59:59+00', now()::text]) AS ends,
+          generate_series(1, 3) AS i,
+          LATERAL (SELECT ARRAY(SELECT ('00000000-0000-0000-0000-00000000000' || n)::uuid FROM generate_series(1, 3) AS n) AS ids) AS given`);
+      assert.equal(await refreshRollups(db), 75);
+      await exportSpans(new PostgresSpanExporter({ connection: db }), calls(5));
+      assert.equal(await refreshRollups(db), 5);
+      for (const view of ['mcp_tool_tax', 'mcp_traces_daily']) await db.query(`SELECT * FROM ${view}`);
+      const { table } = await databaseStatus(db);
+      assert.equal(table?.rows, 80);
+      await prune(db, new Date(Date.now() - 86_400_000));
+      assert.deepEqual(await one(db, 'SELECT count(*)::integer AS rows FROM mcp_traces'), { rows: 20 });
     });
 
     test('percentiles are interpolated inside a bucket, and null where nothing was counted', async () => {

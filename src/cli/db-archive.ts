@@ -96,7 +96,7 @@ export async function runQuery(values: Values, io: CommandIo, sql: string): Prom
         title,
         value: (row: readonly unknown[]) => readText(row[i]),
       }));
-      io.stdout.writeLine(formatTable(cells, rows));
+      print(io, formatTable(cells, rows));
     }
     if (isCut) io.stderr.writeLine(`only the first ${rows.length} rows are shown; use LIMIT, or aggregate`);
     return EXIT_OK;

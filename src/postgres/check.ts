@@ -49,6 +49,8 @@ const SUMS = `count(*)::float8 AS rows, coalesce(sum(coalesce(t.prompt_tokens::b
   coalesce(sum(t.cost_usd) FILTER (WHERE abs(t.cost_usd) < 1e12), 0)::float8 AS cost_usd`;
 const COUNTED = `t.start_time >= $1::timestamptz AND t.counted_on IS NULL`;
 const HAS_USAGE = '(t.prompt_tokens IS NOT NULL OR t.completion_tokens IS NOT NULL)';
+/** Two spans ran at the same time, or nearly: each has its own clock. */
+const BESIDE = `o.start_time < mcp_traces_time(t.end_time) + interval '1 second' AND t.start_time < mcp_traces_time(o.end_time) + interval '1 second'`;
 const REPEATS = `mcp_traces_repeats($1::timestamptz, 'infinity', 0, 9223372036854775807)`;
 
 const CHECKS: readonly Check[] = [
@@ -76,7 +78,7 @@ const CHECKS: readonly Check[] = [
       SELECT FROM told AS o WHERE o.response_id = t.response_id AND o.trace_id <> t.trace_id
         AND (o.scope IS DISTINCT FROM t.scope OR o.process <> t.process)
         AND NOT (o.process = t.process AND o.scope LIKE 'mcp-observatory%' AND t.scope LIKE 'mcp-observatory%')
-        AND o.start_time < t.end_time + interval '1 second' AND t.start_time < o.end_time + interval '1 second'
+        AND ${BESIDE}
         AND (o.start_time, o.span_id) < (t.start_time, t.span_id))`,
   },
   {
@@ -102,7 +104,7 @@ const CHECKS: readonly Check[] = [
       -- Several instrumentations may record a call, each by its clock; one of them may have its usage.
       AND NOT EXISTS (SELECT FROM mcp_traces AS o WHERE o.trace_id = t.trace_id AND o.span_id <> t.span_id
         AND (o.prompt_tokens IS NOT NULL OR o.completion_tokens IS NOT NULL)
-        AND o.start_time < t.end_time + interval '1 second' AND t.start_time < o.end_time + interval '1 second')`,
+        AND ${BESIDE})`,
   },
   {
     name: 'unpriced',

@@ -27,6 +27,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 15, name: '015_call_ledger' },
   { id: 16, name: '016_notes_and_views' },
   { id: 17, name: '017_model_calls' },
+  { id: 18, name: '018_any_row' },
 ];
 
 /** Version of the schema that this code reads and writes. */

@@ -107,7 +107,7 @@ async function tableStatus(db: Queryable): Promise<TableStatus> {
       (count(*) FILTER (WHERE ${IS_MODEL_CALL} AND ${IS_UNTEMPLATED}))::float8 AS untemplated_calls,
       to_char(min(start_time) AT TIME ZONE 'UTC', ${ISO_UTC}) AS first_start_time,
       to_char(max(start_time) AT TIME ZONE 'UTC', ${ISO_UTC}) AS last_start_time,
-      extract(epoch FROM clock_timestamp() - max(end_time))::float8 AS lag_seconds,
+      extract(epoch FROM clock_timestamp() - max(end_time) FILTER (WHERE isfinite(end_time)))::float8 AS lag_seconds,
       (SELECT sum(pg_table_size(relid)) FROM pg_partition_tree('mcp_traces'))::float8 AS table_bytes,
       (SELECT sum(pg_indexes_size(relid)) FROM pg_partition_tree('mcp_traces'))::float8 AS index_bytes,
       (SELECT sum(n_dead_tup) FROM pg_partition_tree('mcp_traces') JOIN pg_stat_user_tables USING (relid))::float8
@@ -123,7 +123,7 @@ async function tableStatus(db: Queryable): Promise<TableStatus> {
     rows: count,
     firstStartTime: textOrNull(rows[0]?.first_start_time),
     lastStartTime: textOrNull(rows[0]?.last_start_time),
-    lagSeconds: count === 0 ? null : Number(rows[0]?.lag_seconds),
+    lagSeconds: typeof rows[0]?.lag_seconds === 'number' ? rows[0].lag_seconds : null,
     aheadRows: Number(rows[0]?.ahead_rows),
     modelCalls: Number(rows[0]?.model_calls),
     untemplatedCalls: Number(rows[0]?.untemplated_calls),

@@ -35,7 +35,7 @@ const MAX_SPANS = 20_000;
 
 const SELECT = `SELECT span_id::text AS span_id, parent_span_id::text AS parent_span_id, span_name, operation, method,
   provider, model, tool_name, finish_reason, response_id, status_code,
-  extract(epoch FROM start_time)::double precision * 1000 AS started_ms,
+  extract(epoch FROM mcp_traces_time(start_time))::double precision * 1000 AS started_ms,
   extract(epoch FROM end_time)::double precision * 1000 AS ended_ms,
   prompt_tokens, completion_tokens, cached_prompt_tokens, cache_write_tokens, reasoning_tokens, tokens_estimated,
   attributes::text AS attributes

@@ -102,8 +102,8 @@ export function withNulls(span: SentSpan): RunSpan {
 const finite = (column: string) => `CASE WHEN ${column} BETWEEN -1e300 AND 1e300 THEN ${column} END`;
 
 const COLUMNS = `right(replace(span_id::text, '-', ''), 16) AS id, right(replace(parent_span_id::text, '-', ''), 16) AS "parentId",
-  span_name AS name, span_kind AS kind, (extract(epoch FROM start_time) * 1000)::float8 AS "startMs",
-  (extract(epoch FROM end_time) * 1000)::float8 AS "endMs", ${SPAN_STATUS} AS status,
+  span_name AS name, span_kind AS kind, (extract(epoch FROM mcp_traces_time(start_time)) * 1000)::float8 AS "startMs",
+  (extract(epoch FROM mcp_traces_time(end_time)) * 1000)::float8 AS "endMs", ${SPAN_STATUS} AS status,
   status_code AS "statusCode", status_message AS message, service,
   provider, operation, method, model, tool_name AS tool, server_name AS server, prompt_tokens AS "promptTokens",
   completion_tokens AS "completionTokens", cached_prompt_tokens AS "cachedTokens", ${finite('cost_usd')} AS "costUsd",
@@ -250,8 +250,8 @@ export async function readShapes(
   const rows = await ask(
     db,
     `SELECT parts.* FROM unnest($1::text[]) AS wanted (id), LATERAL (
-      SELECT wanted.id, (extract(epoch FROM start_time) * 1000)::float8 AS "startMs",
-        (extract(epoch FROM end_time) * 1000)::float8 AS "endMs",
+      SELECT wanted.id, (extract(epoch FROM mcp_traces_time(start_time)) * 1000)::float8 AS "startMs",
+        (extract(epoch FROM mcp_traces_time(end_time)) * 1000)::float8 AS "endMs",
         CASE ${SPAN_STATUS} WHEN 'held' THEN 'held' WHEN 'ok' THEN
           CASE WHEN cost_source IS NOT NULL OR prompt_tokens IS NOT NULL THEN 'model' ELSE 'tool' END ELSE 'failed' END AS kind
       FROM mcp_traces WHERE trace_id = wanted.id::uuid AND (cost_source IS NOT NULL OR prompt_tokens IS NOT NULL

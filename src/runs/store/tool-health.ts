@@ -74,7 +74,7 @@ async function readFigures(db: Queryable, range: TimeRange, filter: string): Pro
 const IN_SPANS = `start_time >= date_trunc('hour', $1::timestamptz, 'UTC') AND start_time < $2::timestamptz
       AND tool_name <> '' AND (counted_on IS NULL OR counted_on = 'children')
       AND (method = 'tools/call' OR operation = 'execute_tool' OR policy_decision IS NOT NULL)`;
-const MS = `greatest(date_part('epoch', end_time - start_time) * 1000, 0)`;
+const MS = `greatest(date_part('epoch', mcp_traces_time(end_time) - mcp_traces_time(start_time)) * 1000, 0)`;
 
 interface ReadSpan extends CallSpan {
   readonly trace: string;
