@@ -89,7 +89,7 @@ describe('the lock of a data directory', () => {
       write(directory, text);
       await assert.rejects(lockDataDirectory(directory), { code: 'DATABASE_UNREACHABLE' }, 'it is new');
       write(directory, text, 60_000);
-      await (await lockDataDirectory(directory))();
+      await (await lockDataDirectory(directory)).release();
       assert.deepEqual(locksOf(directory), []);
     }
   });
@@ -105,11 +105,11 @@ describe('the lock of a data directory', () => {
     const directory = join(folder, 'pgdata');
     mkdirSync(directory);
     symlinkSync(directory, join(folder, 'link'));
-    const release = await lockDataDirectory(await placeOfDataDirectory(directory));
+    const lock = await lockDataDirectory(await placeOfDataDirectory(directory));
     const other = await placeOfDataDirectory(join(folder, 'link'));
     await assert.rejects(lockDataDirectory(other), { message: /in use by process/ });
-    await release();
-    await (await lockDataDirectory(other))();
+    await lock.release();
+    await (await lockDataDirectory(other)).release();
   });
 
   const skip = process.platform !== 'linux' && 'the proof of life is that of Linux';
@@ -146,7 +146,7 @@ describe('the lock of a data directory', () => {
       });
     }
     writeFileSync(file, JSON.stringify(proved));
-    await (await lockDataDirectory(directory))();
+    await (await lockDataDirectory(directory)).release();
     assert.deepEqual(readdirSync(dirname(directory)), [], 'neither locks nor sockets are left');
   });
 });

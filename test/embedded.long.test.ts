@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -196,6 +196,46 @@ describe('the embedded database', () => {
       assert.equal((answer as PromiseRejectedResult).reason.code, 'DATABASE_UNREACHABLE');
     }
     await assert.rejects(other.query('SELECT 1'), { code: 'DATABASE_UNREACHABLE', message: /is closed/ });
+  });
+
+  test('others of its user read it beside its owner where that shares it, and write nothing', async () => {
+    const beside = () => openDatabase({ dataDir, mayShare: true });
+    await assert.rejects(beside(), { message: /is in use by process/ });
+    await db.share?.('http://127.0.0.1:9');
+    await assert.rejects(openDatabase({ dataDir }), { message: /is in use by process/ });
+    const other = await beside();
+    const values = [new Date('2026-01-02'), Buffer.from([0, 255]), ['a'], 2n ** 60n];
+    const echo = 'SELECT $1::timestamptz AS at, $2::bytea AS bytes, $3::text[] AS list, $4::int8 AS big';
+    assert.deepEqual((await other.query(echo, values)).rows, (await db.query(echo, values)).rows);
+    assert.equal(other.spansUrl, 'http://127.0.0.1:9');
+    await assert.rejects(other.query('SELECT * FROM absent'), { code: '42P01', message: /absent/ });
+    await db.query('CREATE TABLE shared (id int)');
+    const count = async () => (await db.query('SELECT count(*)::int AS n FROM shared')).rows[0]?.n;
+    for (const text of [
+      'INSERT INTO shared VALUES (1)',
+      'WITH one AS (INSERT INTO shared VALUES (1) RETURNING id) SELECT id FROM one',
+      'SET TRANSACTION READ WRITE',
+      'COMMIT',
+      'SELECT 1; INSERT INTO shared VALUES (1)',
+    ]) {
+      await assert.rejects(
+        other.readOnly([{ text: 'SELECT 1' }, { text }, { text: 'SELECT 1' }], { timeoutMs: 5000 }),
+        text,
+      );
+      assert.equal(await count(), 0, text);
+    }
+    await assert.rejects(other.query('INSERT INTO shared VALUES (1)'), {
+      code: 'DATABASE_REFUSED',
+      message: /can only be read/,
+    });
+    const [lock] = readdirSync(folder).filter((name) => name.includes('.lock.'));
+    const { door } = JSON.parse(readFileSync(join(folder, String(lock)), 'utf8'));
+    assert.equal(statSync(join(folder, String(lock))).mode & 0o077, 0);
+    for (const authorization of ['', 'Bearer ', `Bearer ${'x'.repeat(43)}`])
+      assert.equal((await fetch(door.url, { method: 'POST', headers: { authorization } })).status, 401);
+    await db.close();
+    await assert.rejects(other.query('SELECT 1'), { code: 'DATABASE_UNREACHABLE', message: /has gone/ });
+    db = await openDatabase({ dataDir });
   });
 
   test('what is asked of a closed database is a typed error', async () => {

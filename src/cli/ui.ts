@@ -58,7 +58,8 @@ export const uiCommand: Command = {
     const { values } = readFlags(args, OPTIONS);
     useStderrDiag(io.env.OTEL_LOG_LEVEL);
     using ending = new EndingSignal();
-    await using db = await findOpenDatabase(values, io, { signal: ending.giveUp });
+    await using db = await findOpenDatabase(values, io, { signal: ending.giveUp, mayShare: false });
+    await db.share?.();
     const access = await pageAccess(values, io);
     await using page = await startPage({
       ...access,

@@ -114,6 +114,7 @@ export const upCommand: Command = {
       webhook: findWebhook(values.webhook, io.env),
     });
     await using _noted = await noteRunningPage(io, page, access.readToken, db.name);
+    await db.share?.(collector.httpUrl);
     await using tidying = retention && new Tidying(db, retention, io);
     print(
       io,

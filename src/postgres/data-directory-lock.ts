@@ -5,12 +5,33 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isProcessAlive, ObservatoryError, startOfProcess, writePrivateFile } from '../base/index.ts';
 import { isListening, type Liveness, listenIn } from './liveness.ts';
+import type { StoreDoor } from './store-door.ts';
 
 /** Contenders that start at the same time all back off; a few attempts later one of them succeeds. */
 const ATTEMPTS = 5;
 
 /** A lock file appears complete. An empty one that is older than this was cut off by a full disk or a crash. */
 const UNREADABLE_FOR_MS = 10_000;
+
+export interface DataDirectoryLock {
+  release(): Promise<void>;
+  /** Says to other processes of this user where they may read. */
+  note(door: StoreDoor): Promise<void>;
+}
+
+const placeOfLocks = (path: string) => ({ folder: dirname(path), prefix: `${basename(path)}.lock.` });
+
+/** Where the owner of a directory lets others of its user read, if one lives on this host and does. */
+export async function findDoor(path: string): Promise<StoreDoor | undefined> {
+  const { folder, prefix } = placeOfLocks(path);
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!name.startsWith(prefix)) continue;
+    const owner = parseOwner(await readFile(join(folder, name), 'utf8').catch(() => ''));
+    if (owner?.door !== undefined && owner.host === hostname() && (await isAlive(folder, owner)))
+      return owner.door;
+  }
+  return undefined;
+}
 
 /**
  * Locks a PGlite data directory for one process: PGlite does not prevent a second one, and the two would corrupt it.
@@ -20,29 +41,29 @@ const UNREADABLE_FOR_MS = 10_000;
  * safe because names are never reused.
  *
  * @param path of the directory, absolute and without links: a directory must not have two locks.
- * @returns a function that releases the directory.
  * @throws ObservatoryError `DATABASE_UNREACHABLE` when another owner is alive; the error of the file system.
  */
-export async function lockDataDirectory(path: string): Promise<() => Promise<void>> {
-  const prefix = `${basename(path)}.lock.`;
-  const folder = dirname(path);
+export async function lockDataDirectory(path: string): Promise<DataDirectoryLock> {
+  const { folder, prefix } = placeOfLocks(path);
   for (let attempt = 1; ; attempt += 1) {
     const id = randomUUID();
     const own = `${prefix}${id}`;
     const listening = await listenIn(folder, `${basename(path)}.owner.${id}`);
+    const write = async (door?: StoreDoor) =>
+      writePrivateFile(join(folder, own), JSON.stringify(await currentOwner(listening?.proof, door)));
     const release = async () => {
       await rm(join(folder, own), { force: true });
       await listening?.stop();
     };
     let other: OtherOwner | undefined;
     try {
-      await writePrivateFile(join(folder, own), JSON.stringify(await currentOwner(listening?.proof)));
+      await write();
       other = await findLiveOwner(folder, prefix, own);
     } catch (error) {
       await release();
       throw error;
     }
-    if (other === undefined) return release;
+    if (other === undefined) return { release, note: write };
     await release();
     if (attempt === ATTEMPTS) throw inUse(path, other);
     await sleep(20 + Math.random() * 80);
@@ -56,6 +77,7 @@ interface Owner {
   readonly started?: string | undefined;
   /** Absent where it cannot be proved. */
   readonly alive?: Liveness | undefined;
+  readonly door?: StoreDoor | undefined;
 }
 
 interface OtherOwner {
@@ -64,8 +86,8 @@ interface OtherOwner {
   readonly text: string;
 }
 
-async function currentOwner(alive: Liveness | undefined): Promise<Owner> {
-  return { pid: process.pid, host: hostname(), started: await startOfProcess(process.pid), alive };
+async function currentOwner(alive: Liveness | undefined, door: StoreDoor | undefined): Promise<Owner> {
+  return { pid: process.pid, host: hostname(), started: await startOfProcess(process.pid), alive, door };
 }
 
 async function findLiveOwner(folder: string, prefix: string, own: string): Promise<OtherOwner | undefined> {
@@ -100,9 +122,15 @@ async function isOlder(file: string, other: string): Promise<boolean> {
 
 function parseOwner(text: string): Owner | undefined {
   try {
-    const { pid, host, started, alive } = JSON.parse(text) as Partial<Owner>;
+    const { pid, host, started, alive, door } = JSON.parse(text) as Partial<Owner>;
     if (!Number.isInteger(pid) || typeof host !== 'string') return undefined;
-    return { pid: Number(pid), host, started, alive: typeof alive?.socket === 'string' ? alive : undefined };
+    return {
+      pid: Number(pid),
+      host,
+      started,
+      alive: typeof alive?.socket === 'string' ? alive : undefined,
+      door,
+    };
   } catch {
     return undefined;
   }

@@ -13,6 +13,21 @@ const CHECK_VIOLATION = '23514';
 /** No such table, function or column, or a column of another type. */
 const OTHER_SCHEMA = /^(?:42P01|42703|42804|42883|42P10|3F000)/;
 
+/** An error loses its fields when it is sent to another thread or process: what can be sent of it. */
+export function errorFields(error: unknown): Record<string, unknown> {
+  const fields: Record<string, unknown> = { message: errorMessage(error) };
+  if (!(error instanceof Error)) return fields;
+  for (const [name, value] of Object.entries(error))
+    if (typeof value === 'string' || typeof value === 'number') fields[name] = value;
+  if ('code' in error) fields.code = error.code;
+  return fields;
+}
+
+/** The error again, with its fields. */
+export function toError(fields: Readonly<Record<string, unknown>>): Error {
+  return Object.assign(new Error(String(fields.message)), fields);
+}
+
 /** The server's five-character code; `undefined` for other errors. */
 export function readSqlState(error: unknown): string | undefined {
   const code = readCode(error);

@@ -12,11 +12,12 @@ import {
   secret,
 } from '../base/index.ts';
 import { emptyFolder, inspectDataDirectory, placeOfDataDirectory } from './data-directory.ts';
-import { lockDataDirectory } from './data-directory-lock.ts';
+import { type DataDirectoryLock, findDoor, lockDataDirectory } from './data-directory-lock.ts';
 import { EmbeddedDatabase } from './embedded.ts';
 import { type DriverSource, openPool, type PoolOptions } from './pool.ts';
 import { copyPrepared } from './prepared-directory.ts';
 import { toReading } from './read-only.ts';
+import { databaseBehind, openDoor } from './store-door.ts';
 import type { Database } from './types.ts';
 
 /** Default directory of the embedded database, relative to the current folder. */
@@ -34,6 +35,8 @@ export interface OpenDatabaseOptions extends PoolOptions, DriverSource {
   readonly create?: boolean | undefined;
   /** Whether a new embedded database is a copy of the empty one that ships with the package. @defaultValue true */
   readonly isPrepared?: boolean | undefined;
+  /** Whether an embedded database that another process holds and shares is read through it. @defaultValue false */
+  readonly mayShare?: boolean | undefined;
   /** Ends all that runs or waits, with an error, and allows nothing new. The caller still closes the database. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -43,6 +46,7 @@ const OPTIONS: OptionKinds<OpenDatabaseOptions> = {
   dataDir: kinds.string,
   create: kinds.boolean,
   isPrepared: kinds.boolean,
+  mayShare: kinds.boolean,
   signal: kinds.object,
   holdsProcess: kinds.boolean,
   ssl: either(kinds.boolean, kinds.object),
@@ -87,12 +91,16 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
       `There is no embedded database in ${directory}. Make one: npx mcp-observatory db migrate`,
     );
   }
+  if (options.mayShare === true) {
+    const door = await findDoor(await placeOfDataDirectory(directory));
+    if (door !== undefined) return databaseBehind(door, directory);
+  }
   const at = await options.packageAt?.(PGLITE);
-  let release: (() => Promise<void>) | undefined;
+  let lock: DataDirectoryLock | undefined;
   let begun: string | undefined;
   try {
     const place = await placeOfDataDirectory(directory);
-    release = await lockDataDirectory(place);
+    lock = await lockDataDirectory(place);
     // Another process may have made it before it released it.
     const isNew = (await inspectDataDirectory(place)) !== 'database';
     if (isNew && options.isPrepared !== false) await copyPrepared(place, at);
@@ -112,8 +120,12 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
       },
     );
     let closed: Promise<void> | undefined;
+    let door: ReturnType<typeof openDoor> | undefined;
     const close = () => {
-      closed ??= embedded.close().finally(release);
+      closed ??= (async () => {
+        await (await door)?.stop();
+        await embedded.close().finally(lock?.release);
+      })();
       return closed;
     };
     return {
@@ -122,13 +134,18 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
       query: (text, values) => embedded.query(text, values),
       exec: (text) => embedded.exec(text),
       readOnly: (statements, how) => embedded.readOnly(statements, how),
+      share: async (spansUrl) => {
+        door ??= openDoor(embedded);
+        const { url, token } = await door;
+        await lock?.note({ url, token, spansUrl });
+      },
       close,
       [Symbol.asyncDispose]: close,
     };
   } catch (cause) {
     // A half-made database, for instance after a full disk, cannot be opened; the next start begins again.
     if (begun !== undefined) await emptyFolder(begun);
-    await release?.();
+    await lock?.release();
     if (cause instanceof ObservatoryError) throw cause;
     throw new ObservatoryError(
       'DATABASE_UNREACHABLE',

@@ -6,8 +6,8 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { PGlite } from '@electric-sql/pglite';
-import { errorMessage, importPeer } from '../base/index.ts';
-import { readSqlState } from './database-error.ts';
+import { importPeer } from '../base/index.ts';
+import { errorFields, readSqlState } from './database-error.ts';
 import type { QueryResult, Statement } from './types.ts';
 
 /** Start options of the thread. */
@@ -72,7 +72,7 @@ async function handle(db: PGlite, { kind, statements }: EmbeddedRequest): Promis
   try {
     answer({ results: await listResults(db, kind, statements) });
   } catch (error) {
-    answer({ error: readFields(error), isSound: !isEngineAtFault(error) });
+    answer({ error: errorFields(error), isSound: !isEngineAtFault(error) });
     return;
   }
   // A disk that is full is an error of the next statement, not of this one.
@@ -142,17 +142,7 @@ function answer(message: Partial<EmbeddedAnswer>): void {
   parentPort?.postMessage({ isSound: true, ...message, heapBytes } satisfies EmbeddedAnswer);
 }
 
-/** An error loses its fields when it is sent to another thread. */
-function readFields(error: unknown): Record<string, unknown> {
-  const fields: Record<string, unknown> = { message: errorMessage(error) };
-  if (!(error instanceof Error)) return fields;
-  for (const [name, value] of Object.entries(error))
-    if (typeof value === 'string' || typeof value === 'number') fields[name] = value;
-  if ('code' in error) fields.code = error.code;
-  return fields;
-}
-
 open().then(
   () => answer({}),
-  (error: unknown) => answer({ error: readFields(error) }),
+  (error: unknown) => answer({ error: errorFields(error) }),
 );

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { ObservatoryError } from '../base/index.ts';
+import { toError } from './database-error.ts';
 import type { EmbeddedAnswer, EmbeddedRequest, EmbeddedThreadData } from './embedded-thread.ts';
 
 const PROGRAM = new URL('./embedded-thread.js', import.meta.url);
@@ -88,11 +89,6 @@ export class EmbeddedWorker {
     this.#ended ??= error;
     this.#settle()?.reject(this.#ended);
   }
-}
-
-/** An error of the thread, with its fields. */
-export function toError(fields: Readonly<Record<string, unknown>>): Error {
-  return Object.assign(new Error(String(fields.message)), fields);
 }
 
 function threadEnded(directory: string): ObservatoryError {

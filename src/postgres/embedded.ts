@@ -1,6 +1,7 @@
 import { ObservatoryError } from '../base/index.ts';
+import { toError } from './database-error.ts';
 import type { EmbeddedAnswer, EmbeddedRequest, EmbeddedThreadData } from './embedded-thread.ts';
-import { EmbeddedWorker, toError } from './embedded-worker.ts';
+import { EmbeddedWorker } from './embedded-worker.ts';
 import { checkWait, questionEnded } from './read-only.ts';
 import { type Rank, Turns } from './turns.ts';
 import type { QueryResult, ReadOnlyOptions, Statement } from './types.ts';

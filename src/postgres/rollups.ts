@@ -39,9 +39,16 @@ export function refreshTax(db: Queryable): Promise<number | null> {
   return refresh(db, 'mcp_tax_refresh');
 }
 
+const refreshText = (name: string) => `SELECT ${name}()::float8 AS counted`;
+
+/** The statements of the above, which anybody may have run who may read. */
+export const REFRESHES: ReadonlySet<string> = new Set(
+  ['mcp_traces_settle', 'mcp_runs_refresh', 'mcp_tax_refresh', 'mcp_traces_refresh_rollups'].map(refreshText),
+);
+
 async function refresh(db: Queryable, name: string): Promise<number | null> {
   try {
-    const { rows } = await db.query(`SELECT ${name}()::float8 AS counted`);
+    const { rows } = await db.query(refreshText(name));
     const counted = rows[0]?.counted;
     return counted === null || counted === undefined ? null : Number(counted);
   } catch (error) {

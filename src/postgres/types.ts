@@ -55,6 +55,13 @@ export interface Database extends Queryable, AsyncDisposable {
    *   takes 512 MB of memory, or 5 s while a statement waits.
    */
   readOnly(statements: readonly Statement[], options: ReadOnlyOptions): Promise<readonly QueryResult[]>;
+  /**
+   * Lets other processes of this user read an embedded database until it is closed.
+   * @param spansUrl where this process takes spans, OTLP over HTTP.
+   */
+  share?(spansUrl?: string): Promise<void>;
+  /** Where the process that holds an embedded database takes spans, if another one does. */
+  readonly spansUrl?: string | undefined;
   /** Closes the connections and releases the data directory. Idempotent. */
   close(): Promise<void>;
 }

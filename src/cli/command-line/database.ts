@@ -20,6 +20,8 @@ export interface DatabaseUse {
   readonly variables?: DatabaseVariables;
   /** Folder of the embedded database without `--data-dir`. @defaultValue `DEFAULT_DATA_DIR` */
   readonly dataDir?: string;
+  /** Whether it is enough to read what another process holds, such as `up`. @defaultValue unless one is created */
+  readonly mayShare?: boolean;
   /** Gives up what runs in an embedded database. */
   readonly signal?: AbortSignal;
 }
@@ -73,13 +75,14 @@ export async function findDatabaseUrl(
 export async function findOpenDatabase(
   values: DatabaseValues,
   io: CommandIo,
-  { create = false, variables, dataDir, signal }: DatabaseUse = {},
+  { create = false, variables, dataDir, signal, mayShare = !create }: DatabaseUse = {},
 ): Promise<Database> {
   const { openDatabase } = await import('../../postgres/index.ts');
   return openDatabase({
     url: await findDatabaseUrl(values, io, variables),
     dataDir: values['data-dir'] ?? dataDir,
     create,
+    mayShare,
     signal,
     packageAt: (name) => fetchedModule(name, io),
   });

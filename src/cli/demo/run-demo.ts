@@ -4,6 +4,7 @@ import { packageFile, semconv } from '../../base/index.ts';
 import { instrument } from '../../execution/index.ts';
 import { type Golden, playGolden, readGolden } from '../../golden/index.ts';
 import type { Database } from '../../postgres/index.ts';
+import { CAPTURE_CONTENT_VARIABLE } from '../../processor/index.ts';
 import { startObservatory } from '../../setup/index.ts';
 import { type CommandIo, findOpenDatabase } from '../command-line/index.ts';
 import { formatWaterfall, progressOn } from '../terminal/index.ts';
@@ -27,8 +28,20 @@ export async function runDemo(options: DemoOptions, io: CommandIo): Promise<void
   const progress = progressOn(io.stderr);
   try {
     progress.step('opening the database');
-    await using database = await findOpenDatabase(options, io, { create: true, variables: 'own' });
-    await using observatory = await startObservatory({ serviceName: SERVICE, postgres: database });
+    await using database = await findOpenDatabase(options, io, {
+      create: true,
+      variables: 'own',
+      mayShare: true,
+    });
+    const { spansUrl } = database;
+    // The texts of the golden are nobody's, and the page is about them. Instrumentations look there only.
+    if (!options.live) process.env[CAPTURE_CONTENT_VARIABLE] ??= 'true';
+    await using observatory = await startObservatory({
+      serviceName: SERVICE,
+      ...(spansUrl === undefined
+        ? { postgres: database }
+        : { postgres: false as const, otlp: { url: `${spansUrl}/v1/traces` } }),
+    });
     const golden = await readGolden(GOLDEN);
     await using model = await openModel(options, golden);
 
@@ -61,7 +74,7 @@ export async function runDemo(options: DemoOptions, io: CommandIo): Promise<void
         heading('Model'),
         model.description,
         heading('What to run next'),
-        nextSteps(io.env, database.kind),
+        nextSteps(io.env, database),
         '',
       ].join('\n'),
     );
@@ -112,9 +125,14 @@ async function inWorkflow(name: string, work: () => Promise<void>): Promise<stri
   return span.spanContext().traceId;
 }
 
-function nextSteps(env: CommandIo['env'], kind: Database['kind']): string {
+function nextSteps(env: CommandIo['env'], { kind, spansUrl }: Database): string {
   const steps = [
-    ['npx mcp-observatory up', 'this run, and those of your programs, on a page'],
+    spansUrl === undefined
+      ? ['npx mcp-observatory up', 'this run, and those of your programs, on a page']
+      : [
+          'npx mcp-observatory tax',
+          'what the definitions of tools cost; this run is on the page that is open',
+        ],
     ['npx mcp-observatory runs list', 'the same in the terminal'],
     ['npx mcp-observatory score --help', 'the same scores for your own prompts and answers, as JSONL'],
   ];

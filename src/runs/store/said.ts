@@ -51,6 +51,8 @@ export interface Said {
   readonly tools?: readonly SaidPart[] | undefined;
   /** The images of its messages, or of the result of a tool, as data URLs; where one span is asked for. */
   readonly images?: readonly string[] | undefined;
+  /** Addresses of others, which nobody loads. */
+  readonly imagesElsewhere?: readonly string[] | undefined;
 }
 
 /** A part of what a model was told or said. */
@@ -140,11 +142,10 @@ export async function readWholeTexts(
   const messages = [
     ...input.flatMap(({ role, parts }) => parts.map((part) => toPart(role, part))),
     ...output.flatMap(({ parts }) => parts.map((part) => toPart('output', part))),
-  ];
-  const images = findImages(attributes);
+  ].filter(({ kind, text }) => kind !== 'text' || text !== '');
   return {
     ...said(row, () => MAX_WHOLE_CHARS),
-    ...(images.length > 0 && { images }),
+    ...findImages(attributes),
     // The system's words and what was said last matter most.
     ...(messages.length > 0 && {
       messages: [...messages.slice(0, 1), ...messages.slice(1).slice(-MAX_PARTS)],
@@ -166,14 +167,23 @@ const MAX_IMAGE_CHARS = 8_000_000;
 /** What is looked at for them. */
 const MAX_VALUES = 50_000;
 const IMAGE_TYPE = /^image\/(?:png|jpeg|gif|webp)$/u;
-const DATA_URL = /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+$/u;
+const DATA_URL = /^data:image\/(?:png|jpeg|gif|webp);base64,(?<base64>[A-Za-z0-9+/]+={0,2})$/u;
+const IMAGE_KIND = /^(?:image|image_url|input_image)$/u;
+const ELSEWHERE = /^https?:\/\//u;
+const MAX_URL_CHARS = 500;
+
+function isDataUrl(text: string): boolean {
+  const base64 = DATA_URL.exec(text)?.groups?.base64;
+  return base64 !== undefined && base64.replace(/=+$/u, '').length % 4 !== 1;
+}
 
 /**
  * Images that are in the attributes themselves: `blob` parts of the semantic conventions, and those of OpenAI, Anthropic,
- * Gemini, the AI SDK and MCP, all of which hold a media type beside base64, or a data URL. Those elsewhere are left there.
+ * Gemini, the AI SDK and MCP, all of which hold a media type beside base64, or a data URL. Of those elsewhere the addresses.
  */
-function findImages(attributes: Readonly<Record<string, unknown>>): readonly string[] {
+function findImages(attributes: Readonly<Record<string, unknown>>): Pick<Said, 'images' | 'imagesElsewhere'> {
   const found = new Set<string>();
+  const elsewhere = new Set<string>();
   const open: unknown[] = Object.values(attributes).flatMap((value) =>
     typeof value === 'string' && value.length < MAX_IMAGE_CHARS && value.includes('image')
       ? [parseContainer(value)]
@@ -183,7 +193,7 @@ function findImages(attributes: Readonly<Record<string, unknown>>): readonly str
   for (let i = 0; i < open.length && i < MAX_VALUES && found.size < MAX_IMAGES; i += 1) {
     const value = open[i];
     if (typeof value === 'string') {
-      if (!value.startsWith('data:image/') || chars + value.length > MAX_IMAGE_CHARS || !DATA_URL.test(value))
+      if (!value.startsWith('data:image/') || chars + value.length > MAX_IMAGE_CHARS || !isDataUrl(value))
         continue;
       chars += value.length;
       found.add(value);
@@ -191,13 +201,20 @@ function findImages(attributes: Readonly<Record<string, unknown>>): readonly str
     else if (isObject(value)) {
       const type = value.mime_type ?? value.mimeType ?? value.media_type ?? value.mediaType;
       const isImage = typeof type === 'string' && IMAGE_TYPE.test(type);
+      const isNamed = isImage || [value.type, value.modality].some((kind) => IMAGE_KIND.test(String(kind)));
       for (const one of Object.values(value).slice(0, MAX_VALUES)) {
+        const url = isObject(one) ? one.url : one;
+        if (isNamed && typeof url === 'string' && ELSEWHERE.test(url) && elsewhere.size < MAX_IMAGES)
+          elsewhere.add(url.slice(0, MAX_URL_CHARS));
         const isBare = isImage && typeof one === 'string' && one.length > 64 && !one.startsWith('data:');
         open.push(isBare ? `data:${type};base64,${one.replace(/-/gu, '+').replace(/_/gu, '/')}` : one);
       }
     }
   }
-  return [...found];
+  return {
+    ...(found.size > 0 && { images: [...found] }),
+    ...(elsewhere.size > 0 && { imagesElsewhere: [...elsewhere] }),
+  };
 }
 
 function toPart(role: SaidPart['role'], part: MessagePart): SaidPart {

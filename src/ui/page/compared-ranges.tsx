@@ -44,6 +44,7 @@ export function CompareRanges({ route }: { route: Route }) {
         <RangeSelect route={route} />
         <SqlButton sources={[{ title: 'Both ranges', address }]} />
       </div>
+      {data === undefined && error === undefined && <p class="foot">Loading</p>}
       {error !== undefined && <Trouble error={error} retry={retry} />}
       {data !== undefined && <Result a={data.a} b={data.b} route={route} />}
     </>

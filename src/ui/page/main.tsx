@@ -26,9 +26,10 @@ const VIEWS = [
   ['compare', 'Compare', 'm'],
 ] as const satisfies readonly (readonly [IconName, string, string])[];
 
-const TITLES: Readonly<Record<string, string>> = Object.fromEntries(
-  VIEWS.map(([view, name]) => [view, name]),
-);
+const TITLES: Readonly<Record<string, string>> = {
+  run: 'Run',
+  ...Object.fromEntries(VIEWS.map(([view, name]) => [view, name])),
+};
 
 function App() {
   const route = useRoute();
@@ -48,7 +49,7 @@ function App() {
   const openHelp = () => setLayer('help');
   useKeys(views, { p: togglePause, t: toggleTheme, '?': openHelp, palette: () => setLayer('palette') });
   useEffect(() => {
-    if (route.view !== 'run') setTitle(TITLES[route.view] ?? 'Start');
+    setTitle(TITLES[route.view] ?? 'Start');
     document.body.dataset.view = route.view;
   }, [route.view]);
   useEffect(() => countInTitle(waits), [waits]);

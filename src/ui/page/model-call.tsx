@@ -60,11 +60,21 @@ function formatTitle({ role, kind, name }: SaidPart): string {
 export function ModelCallTexts({ runId, spanId }: { runId: string; spanId: string }) {
   const { data, error } = useData<Said>(`/api/runs/${runId}/spans/${spanId}/said`, 'once');
   if (error !== undefined) return <p class="neg">{error.message}</p>;
-  const { messages = [], tools = [], images = [] } = data?.spanId === spanId ? data : {};
+  const {
+    messages = [],
+    tools = [],
+    images = [],
+    imagesElsewhere = [],
+  } = data?.spanId === spanId ? data : {};
   return (
     <>
       {images.map((url, i) => (
         <img key={i} class="pic" src={url} alt={`Number ${i + 1} of ${images.length} in its messages`} />
+      ))}
+      {imagesElsewhere.map((url) => (
+        <p key={url} class="sub">
+          An image elsewhere, not loaded: <span class="mono">{url}</span>
+        </p>
       ))}
       {messages.map((part, i) => (
         <section key={i} class={`part p-${part.role}`}>
@@ -82,7 +92,7 @@ export function ModelCallTexts({ runId, spanId }: { runId: string; spanId: strin
               <Markdown text={part.text} />
             ) : (
               <pre class="code">
-                <Payload text={part.text} />
+                {part.text === '' ? <span class="dim">empty</span> : <Payload text={part.text} />}
               </pre>
             )}
           </Folded>

@@ -21,8 +21,12 @@ export function Start() {
   const senders = isReceiver ? data.senders : USUAL;
   const endpoint = senders.flatMap(({ lines }) => lines).find((line) => line.startsWith(ENDPOINT)) ?? '';
   const demo: SenderSettings = {
-    name: 'The demo',
+    name: 'The demo, which needs no key',
     lines: [`${endpoint.split(' ', 1)[0]} npx mcp-observatory demo`],
+  };
+  const past: SenderSettings = {
+    name: 'The last 30 days of Claude Code and Codex, from their transcripts: in place of this up',
+    lines: ['npx mcp-observatory up --import'],
   };
   return (
     <div class="start">
@@ -37,7 +41,7 @@ export function Start() {
           </>
         )}
       </p>
-      {[...senders, demo].map(({ name, where, lines }) => (
+      {[demo, ...senders, ...(isReceiver ? [past] : [])].map(({ name, where, lines }) => (
         <section key={name}>
           <h3>
             {name}
