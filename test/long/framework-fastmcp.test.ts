@@ -8,7 +8,7 @@ let apps: FreshApps;
 let folder: string;
 before(async () => {
   apps = await FreshApps.start();
-  folder = await apps.install('fastmcp', ['fastmcp@4', '@modelcontextprotocol/sdk@1', 'zod@4']);
+  folder = await apps.frames();
 });
 after(() => apps[Symbol.asyncDispose]());
 

@@ -7,21 +7,11 @@ import { assertSameDecisions } from '../support/gate-doors.ts';
 import { assertNoContent, assertOneRun, assertStored, assertSums } from '../support/one-run.ts';
 import { assertTaped } from '../support/taped-program.ts';
 
-const PACKAGES = [
-  '@langchain/core@1',
-  '@langchain/langgraph@1',
-  '@langchain/openai@1.5',
-  '@langchain/mcp-adapters@1',
-  '@modelcontextprotocol/sdk@1',
-  'openai@6',
-  'zod@4',
-];
-
 let apps: FreshApps;
 let folder: string;
 before(async () => {
   apps = await FreshApps.start();
-  folder = await apps.install('langchain', PACKAGES);
+  folder = await apps.frames();
 });
 after(() => apps[Symbol.asyncDispose]());
 

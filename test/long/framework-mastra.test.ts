@@ -8,21 +8,12 @@ import { assertNoContent, assertOneRun, assertSums, isModelCall } from '../suppo
 import type { CollectedSpan } from '../support/otlp-collector.ts';
 import { assertTaped } from '../support/taped-program.ts';
 
-const PACKAGES = [
-  '@mastra/core@1.71.0',
-  '@mastra/mcp@2.0.0',
-  '@mastra/observability@1.17.9',
-  '@ai-sdk/openai@4.0.118',
-  '@modelcontextprotocol/sdk@1',
-  'zod@4',
-];
-
 let apps: FreshApps;
 let folder: string;
 before(async () => {
   apps = await FreshApps.start();
-  // The packages ask for Node 22 and run in Node 20; they disagree on the versions of their optional peers.
-  folder = await apps.install('mastra', ['--legacy-peer-deps', ...PACKAGES]);
+  // The packages ask for Node 22 and run in Node 20.
+  folder = await apps.frames();
 });
 after(() => apps[Symbol.asyncDispose]());
 

@@ -11,7 +11,7 @@ let apps: FreshApps;
 let folder: string;
 before(async () => {
   apps = await FreshApps.start();
-  folder = await apps.install('agents', ['@openai/agents@0', '@modelcontextprotocol/sdk@1', 'zod@4']);
+  folder = await apps.frames();
 });
 after(() => apps[Symbol.asyncDispose]());
 

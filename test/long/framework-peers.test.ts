@@ -19,33 +19,6 @@ const PEERS = [
   { peer: 'Traceloop', flags: ['--import', './traceloop.mjs'], sendsSpans: true },
 ];
 
-/** All frameworks and all peers: what is not loaded does nothing. */
-const PACKAGES = [
-  '--legacy-peer-deps',
-  'ai@7',
-  '@ai-sdk/openai@4',
-  '@ai-sdk/mcp@2',
-  '@langchain/core@1',
-  '@langchain/langgraph@1',
-  '@langchain/openai@1.5',
-  '@langchain/mcp-adapters@1',
-  '@mastra/core@1.71.0',
-  '@mastra/mcp@2.0.0',
-  '@modelcontextprotocol/sdk@1',
-  '@openai/agents@0',
-  'express@5',
-  'fastmcp@4',
-  'openai@6',
-  'zod@4',
-  'dd-trace@6',
-  '@sentry/node@11',
-  '@arizeai/openinference-instrumentation-langchain@4',
-  '@arizeai/openinference-instrumentation-openai@4',
-  '@arizeai/openinference-instrumentation-openai-agents@0',
-  '@opentelemetry/instrumentation@0.223.0',
-  '@traceloop/node-server-sdk@0',
-];
-
 interface Framework {
   readonly framework: string;
   readonly program: string;
@@ -106,7 +79,7 @@ let apps: FreshApps;
 let folder: string;
 before(async () => {
   apps = await FreshApps.start();
-  folder = await apps.install('frameworks-and-peers', PACKAGES);
+  folder = await apps.frames();
   await copyFile(pythonProgram('mcp_client.py'), join(folder, 'mcp_client.py'));
 });
 after(() => apps[Symbol.asyncDispose]());

@@ -14,9 +14,15 @@ import { PATIENT } from '../support/programs.ts';
 const run = promisify(execFile);
 const CLI = 'node_modules/mcp-observatory/dist/lib/cli.js';
 
+/** Both compilers, under names of their own. */
+const COMPILERS = ['typescript-5@npm:typescript@5.9', 'typescript-7@npm:typescript@7', '@types/node@20'];
+
 let consumers: Consumers;
+/** Where the package is installed without any other. */
+let alone: string;
 before(async () => {
   consumers = await Consumers.pack();
+  alone = await consumers.install('alone', []);
 });
 after(() => consumers?.[Symbol.asyncDispose]());
 
@@ -30,17 +36,16 @@ async function sizesIn(folder: string): Promise<number[]> {
 const sum = (sizes: readonly number[]) => sizes.reduce((total, size) => total + size, 0);
 
 test('the package has fewer than 260 files and 7 MB, and 26 MB with what it depends on', async () => {
-  const folder = await consumers.install('alone', []);
-  const own = await sizesIn(join(folder, 'node_modules/mcp-observatory'));
+  const own = await sizesIn(join(alone, 'node_modules/mcp-observatory'));
   assert.ok(own.length < 260, `${own.length} files`);
   assert.ok(sum(own) < 7_000_000, `${sum(own)} bytes`);
-  const installed = sum(await sizesIn(join(folder, 'node_modules')));
+  const installed = sum(await sizesIn(join(alone, 'node_modules')));
   assert.ok(installed < 26_000_000, `${installed} bytes`);
 });
 
-for (const compiler of ['typescript@5.9', 'typescript@7']) {
-  test(`a program compiles under ${compiler}, resolved as Node and as bundlers do`, async () => {
-    const folder = await consumers.install(compiler.replace('@', '-'), [compiler, '@types/node@20']);
+test('a program compiles under TypeScript 5.9 and 7, resolved as Node and as bundlers do', async () => {
+  const folder = await consumers.install('compilers', COMPILERS);
+  for (const compiler of ['typescript-5', 'typescript-7']) {
     for (const [module, moduleResolution] of [
       ['nodenext', 'nodenext'],
       ['esnext', 'bundler'],
@@ -52,11 +57,15 @@ for (const compiler of ['typescript@5.9', 'typescript@7']) {
         join(folder, 'tsconfig.json'),
         JSON.stringify({ compilerOptions: { ...config, skipLibCheck: true }, files: ['types.ts'] }),
       );
-      const compiled = run('npx', ['tsc', '-p', '.'], { cwd: folder });
-      await compiled.catch(({ stdout }: { stdout: string }) => assert.fail(`${moduleResolution}: ${stdout}`));
+      const compiled = run(process.execPath, [`node_modules/${compiler}/bin/tsc`, '-p', '.'], {
+        cwd: folder,
+      });
+      await compiled.catch(({ stdout }: { stdout: string }) =>
+        assert.fail(`${compiler}, ${moduleResolution}: ${stdout}`),
+      );
     }
-  });
-}
+  }
+});
 
 const CLAIM = /gpt-4o-2024-08-06 +441 +24 .*high +mismatch +withheld: human_review/;
 
@@ -85,8 +94,7 @@ test('a bare npx up shows the first call of a program in a browser, in less than
 });
 
 test('the demo runs where the package is installed without what the demo needs', async () => {
-  const folder = await consumers.install('without-peers', []);
-  assert.match(await consumers.npx(folder, 'demo'), CLAIM);
+  assert.match(await consumers.npx(alone, 'demo'), CLAIM);
 });
 
 test("the README's first example runs as it is in an install of its install line, under plain Node", async () => {

@@ -11,25 +11,33 @@ import { assertSums } from '../support/one-run.ts';
 const SDKS = ['@modelcontextprotocol/sdk@1', 'openai@6', 'zod@4'];
 const METRICS = ['gen_ai.client.operation.duration', 'mcp.client.operation.duration'];
 
-/** What else is loaded, as its documentation says, the Node it needs, and whether spans stay ours to send. */
-const PEERS = [
+interface Peer {
+  readonly name: string;
+  /** How it is loaded, as its documentation says. */
+  readonly flags: readonly string[];
+  /** Where its version is another than that of all other tests. */
+  readonly packages?: readonly string[];
+  /** Whether it needs the newest Node. */
+  readonly newest?: boolean;
+  /** Whether spans are not ours to send. */
+  readonly sendsSpans?: boolean;
+}
+
+const PEERS: readonly Peer[] = [
   {
     name: 'dd-trace',
-    packages: ['dd-trace@6'],
     flags: ['--import', 'dd-trace/initialize.mjs'],
     newest: true,
   },
   // With a copy of import-in-the-middle of its own.
   { name: 'dd-trace 5', packages: ['dd-trace@5.60.0'], flags: ['--import', 'dd-trace/initialize.mjs'] },
-  { name: 'Sentry', packages: ['@sentry/node@11'], flags: ['--import', './sentry.mjs'] },
+  { name: 'Sentry', flags: ['--import', './sentry.mjs'] },
   {
     name: 'OpenInference',
-    packages: ['@arizeai/openinference-instrumentation-openai@4', '@opentelemetry/instrumentation@0.223.0'],
     flags: ['--import', './openinference.mjs'],
   },
   {
     name: 'Traceloop',
-    packages: ['@traceloop/node-server-sdk@0'],
     flags: ['--import', './traceloop.mjs'],
     sendsSpans: true,
   },
@@ -43,7 +51,7 @@ after(() => apps[Symbol.asyncDispose]());
 
 for (const { name, packages, flags, newest, sendsSpans } of PEERS) {
   test(`beside ${name}, loaded first or last, calls are seen and counted once, metrics are exported and no warning is ours`, async () => {
-    const folder = await apps.install(name.replaceAll(/\W/g, '-').toLowerCase(), [...SDKS, ...packages]);
+    const folder = await (packages ? apps.install('other', [...SDKS, ...packages]) : apps.frames());
     const node = newest === true ? await node24() : undefined;
     for (const order of [
       [...flags, ...REGISTER],

@@ -1,5 +1,5 @@
 /**
- * Servers that others have published, on npm and PyPI: all that is done with a server, by one script. Twenty of them;
+ * Servers that others have published, on npm and PyPI: all that is done with a server, by one script. Fourteen of them;
  * `OBSERVATORY_TEST_SIZE=million` drives all.
  */
 import assert from 'node:assert/strict';
@@ -26,7 +26,7 @@ describe('published servers', { concurrency: 4 }, () => {
   before(async () => {
     unreached = await installPublished(servers, packages);
   });
-  // So many files take half a minute to remove on a busy disk: not at the end of the process, which is limited.
+  // So many files may take half a minute to remove on a busy disk: not at the end of the process, which is limited.
   after(() => rm(join(runs, 'node_modules'), { recursive: true, force: true }), { timeout: 120_000 });
 
   for (const [index, server] of servers.entries()) {

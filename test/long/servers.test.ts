@@ -8,20 +8,11 @@ import { assertSums, isModelCall } from '../support/one-run.ts';
 import type { CollectedSpan } from '../support/otlp-collector.ts';
 import { noPython, pythonProgram, pythonWithPackages } from '../support/python.ts';
 
-const PACKAGES = [
-  '@modelcontextprotocol/sdk@1',
-  'express@5',
-  'openai@6',
-  'zod@4',
-  '@opentelemetry/instrumentation@0.223.0',
-  '@opentelemetry/instrumentation-http@0.223.0',
-];
-
 let apps: FreshApps;
 let folder: string;
 before(async () => {
   apps = await FreshApps.start();
-  folder = await apps.install('servers', PACKAGES);
+  folder = await apps.frames();
   await copyFile(pythonProgram('mcp_client.py'), join(folder, 'mcp_client.py'));
 });
 after(() => apps[Symbol.asyncDispose]());

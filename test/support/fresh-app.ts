@@ -1,6 +1,7 @@
 /** Applications made for a test: the packed package beside what a user would install, run with `--import`. */
 import { spawn } from 'node:child_process';
-import { cp } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startCollector } from '../../src/collector/index.ts';
@@ -10,6 +11,7 @@ import { noPostgres, type PostgresServer, startPostgres } from './postgres-serve
 import { outcomeOf, PATIENT, type ProgramOutcome } from './programs.ts';
 import { ProviderServer } from './provider-server.ts';
 import { answerWithTool } from './tool-provider.ts';
+import { waitUntil } from './wait-until.ts';
 
 /** A program that does not end is ended, so that its test fails and the others run. */
 const MAX_RUN_MS = 240_000;
@@ -23,6 +25,38 @@ const OPENTELEMETRY = [
   '@opentelemetry/exporter-metrics-otlp-http@0.223.0',
   'pg@8.23.1',
 ];
+
+/** Every framework and other observability package that programs of `test/fixtures/frames` load, each in one version. */
+const FRAMES = [
+  // They disagree on the versions of their optional peers.
+  '--legacy-peer-deps',
+  'ai@7',
+  '@ai-sdk/openai@4',
+  '@ai-sdk/mcp@2',
+  '@langchain/core@1',
+  '@langchain/langgraph@1',
+  '@langchain/openai@1.5',
+  '@langchain/mcp-adapters@1',
+  '@mastra/core@1.71.0',
+  '@mastra/mcp@2.0.0',
+  '@mastra/observability@1.17.9',
+  '@modelcontextprotocol/sdk@1',
+  '@openai/agents@0',
+  'express@5',
+  'fastmcp@4',
+  'openai@6',
+  'zod@4',
+  'dd-trace@6',
+  '@sentry/node@11',
+  '@arizeai/openinference-instrumentation-langchain@4',
+  '@arizeai/openinference-instrumentation-openai@4',
+  '@arizeai/openinference-instrumentation-openai-agents@0',
+  '@opentelemetry/instrumentation@0.223.0',
+  '@opentelemetry/instrumentation-http@0.223.0',
+  '@traceloop/node-server-sdk@0',
+];
+/** How long a file of tests waits for another one that installs them. */
+const INSTALL_MS = 300_000;
 
 const ANYWHERE = { host: '127.0.0.1', port: 0 };
 
@@ -92,6 +126,36 @@ export class FreshApps implements AsyncDisposable {
     const folder = await this.#consumers.install(name, [...OPENTELEMETRY, ...packages], false);
     await cp(join(ROOT, 'test/fixtures/frames'), folder, { recursive: true });
     return folder;
+  }
+
+  /**
+   * An application with all frameworks and other observability packages: what is not loaded does nothing. Its packages
+   * are installed once in a run of all tests; its folder is this file's own.
+   */
+  async frames(): Promise<string> {
+    const folder = await mkdtemp(join(await this.#installedFrames(), 'app-'));
+    await cp(join(ROOT, 'test/fixtures/frames'), folder, { recursive: true });
+    return folder;
+  }
+
+  async #installedFrames(): Promise<string> {
+    const install = () => this.#consumers.install('frames', [...OPENTELEMETRY, ...FRAMES], false);
+    const templates = process.env.OBSERVATORY_TEST_TEMPLATES;
+    if (templates === undefined) return install();
+    const shared = join(templates, 'frames');
+    const lock = `${shared}.lock`;
+    const isLocked = () =>
+      mkdir(lock).then(
+        () => true,
+        () => false,
+      );
+    await waitUntil(isLocked, INSTALL_MS);
+    try {
+      if (!existsSync(shared)) await rename(await install(), shared);
+    } finally {
+      await rmdir(lock);
+    }
+    return shared;
   }
 
   /** Runs a program to its end and gives what it printed and exported. */
