@@ -3,7 +3,13 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isProcessAlive, ObservatoryError, startOfProcess, writePrivateFile } from '../base/index.ts';
+import {
+  isProcessAlive,
+  ObservatoryError,
+  readOwnText,
+  startOfProcess,
+  writePrivateFile,
+} from '../base/index.ts';
 import { isListening, type Liveness, listenIn } from './liveness.ts';
 import type { StoreDoor } from './store-door.ts';
 
@@ -26,7 +32,8 @@ export async function findDoor(path: string): Promise<StoreDoor | undefined> {
   const { folder, prefix } = placeOfLocks(path);
   for (const name of await readdir(folder).catch(() => [])) {
     if (!name.startsWith(prefix)) continue;
-    const owner = parseOwner(await readFile(join(folder, name), 'utf8').catch(() => ''));
+    // Only what this user wrote: in a shared folder another one could name an address of its own.
+    const owner = parseOwner(readOwnText(join(folder, name)) ?? '');
     if (owner?.door !== undefined && owner.host === hostname() && (await isAlive(folder, owner)))
       return owner.door;
   }
