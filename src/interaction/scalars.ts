@@ -173,8 +173,8 @@ function placeOfOther(name: string): UsagePlace | 'model' | 'tier' | 'mode' | 'o
   if (!/usage|token|response/i.test(name) || name.startsWith('observatory.')) return undefined;
   if (USAGE_NAME.test(name)) return 'object';
   if (MODE_NAME.test(name)) return 'mode';
-  const whole = WHOLE_COUNT.exec(name)?.[1]?.toLowerCase();
-  return whole === undefined ? placeByWords(name) : BY_WHOLE[whole];
+  const unit = WHOLES[WHOLE_COUNT.exec(name)?.[1]?.toLowerCase() ?? ''];
+  return unit === undefined ? placeByWords(name) : { unit, rank: Number.MAX_SAFE_INTEGER, dialects: [] };
 }
 
 /** `llm.model`, `gen_ai.model.id`; `model` is read beside counts alone. */
@@ -184,17 +184,12 @@ const MODEL_NAME = /^(?:(?:gen_ai|llm|ai)\.(?:[a-z]{1,20}\.)?)?model(?:[._]?(?:n
 const WHOLE_COUNT =
   /^(?!.{0,100}(?:session|cumul|conversation|thread))[\w.]{1,60}\.usage\.(input|prompt|output|completion|total)[._]?tokens$/i;
 
-const whole = (unit: UsagePlace['unit']): UsagePlace => ({
-  unit,
-  rank: Number.MAX_SAFE_INTEGER,
-  dialects: [],
-});
-const BY_WHOLE: Readonly<Record<string, UsagePlace>> = {
-  input: whole('inputTokens'),
-  prompt: whole('inputTokens'),
-  output: whole('outputTokens'),
-  completion: whole('outputTokens'),
-  total: whole('totalTokens'),
+const WHOLES: Readonly<Record<string, UsagePlace['unit']>> = {
+  input: 'inputTokens',
+  prompt: 'inputTokens',
+  output: 'outputTokens',
+  completion: 'outputTokens',
+  total: 'totalTokens',
 };
 
 /** `usage` and `llm.token_usage`, which may hold JSON. */
