@@ -92,8 +92,7 @@ export class UsageReader {
     if (inputTokens === undefined && outputTokens === undefined)
       return counts.audioSeconds === undefined ? undefined : this.#others();
     const written = addUp(counts.cacheWrite5mTokens, cacheWrite1hTokens);
-    const cacheWriteTokens =
-      counts.cacheWriteTokens === 0 ? (written ?? 0) : (counts.cacheWriteTokens ?? written);
+    const cacheWriteTokens = counts.cacheWriteTokens || (written ?? counts.cacheWriteTokens);
     const parts: WholeAndParts = {
       input: addUp(inputTokens, counts.toolPromptTokens) ?? 0,
       read: counts.cacheReadTokens ?? 0,
