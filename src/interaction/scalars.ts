@@ -32,9 +32,10 @@ export function readTextField(attributes: JsonObject, column: AttributeColumn): 
  */
 export function readIdByWords(attributes: JsonObject, of: 'session' | 'user'): string | undefined {
   for (const name in attributes) {
+    // Nearly every name is ruled out by its last letter: of an id, `metadata`, `trace.user` or `trace.session`.
+    const last = name.charCodeAt(name.length - 1) | 0x20;
+    if (last !== 0x64 && last !== 0x61 && last !== 0x72 && last !== 0x6e) continue;
     const isMetadata = name.endsWith('metadata');
-    // Nearly every name is ruled out by its end.
-    if (!isMetadata && !/(?:id|trace\.(?:user|session))$/i.test(name)) continue;
     const value = attributes[name];
     const id = isMetadata ? idInText(value, of) : ID_NAMES[of].test(name) ? readId(value) : undefined;
     if (id !== undefined) return id;
