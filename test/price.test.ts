@@ -6,8 +6,10 @@ import {
   type PriceOverride,
   priceUsage,
   readUsageObject,
+  readUsageUnits,
   resolvePriceOverrides,
   type TokenUsage,
+  writeUsageUnits,
 } from '../src/signals/index.ts';
 import { sized } from './support/size.ts';
 
@@ -70,6 +72,13 @@ test('writing to the cache costs 1.25 times, for an hour twice, reading a tenth 
   };
   const expected = (30_000 * 3 + 40_000 * 0.3 + 20_000 * 3.75 + 10_000 * 6 + 1000 * 15) / 1e6;
   near(cost({ model: 'claude-sonnet-4-5-20250929', provider: 'anthropic', usage }), expected);
+});
+
+test('a transcription that is charged by its audio costs its seconds', () => {
+  const usage = readUsageObject({ type: 'duration', seconds: 11 });
+  near(cost({ model: 'whisper-1', provider: 'openai', usage }), (11 * 0.36) / 3600);
+  near(cost({ model: 'whisper-large-v3', provider: 'groq', usage }), (11 * 0.111) / 3600);
+  assert.deepEqual(readUsageUnits(JSON.parse(writeUsageUnits(usage ?? {}) ?? '')), usage);
 });
 
 test('a tier holds for the whole request, from the token after its bound', () => {
@@ -269,6 +278,7 @@ test('what has no price is said', () => {
     [{ ...sonnet, usage, serviceTier: 'priority' }, 'tier priority'],
     [{ ...sonnet, usage: { ...usage, outputAudioTokens: 1 } }, 'output_audio'],
     [{ usage: { ...usage, webSearches: 1 }, model: 'grok-4', provider: 'x_ai' }, 'web_search'],
+    [{ usage: { audioSeconds: 11 }, model: 'gpt-4o', provider: 'openai' }, 'audio_seconds'],
     [
       {
         model: 'gemini-2.5-flash',

@@ -477,7 +477,7 @@ const MADE: Readonly<Record<string, readonly Made[]>> = {
     'whisper-1',
     { text: 'hello', usage: { type: 'duration', seconds: 11 } } as never,
     [null, null],
-    null,
+    1100,
   ),
   Converse: conversed(
     ON_BEDROCK,

@@ -23,6 +23,8 @@ export const USAGE_UNITS = [
   'citationTokens',
   'webSearches',
   'fileSearches',
+  /** Of the audio that was given, where that is what is charged. */
+  'audioSeconds',
 ] as const;
 
 export type UsageUnit = (typeof USAGE_UNITS)[number];

@@ -113,6 +113,7 @@ export const USAGE_OBJECTS: readonly UsageDialect[] = [
         'input_tokens_details.cached_tokens_details.image_tokens input_token_details.cached_tokens_details.image_tokens',
       outputAudioTokens: 'output_tokens_details.audio_tokens output_token_details.audio_tokens',
       outputImageTokens: 'output_tokens_details.image_tokens',
+      audioSeconds: 'seconds',
     },
   },
   {

@@ -32,9 +32,10 @@ export function readTextField(attributes: JsonObject, column: AttributeColumn): 
  */
 export function readIdByWords(attributes: JsonObject, of: 'session' | 'user'): string | undefined {
   for (const name in attributes) {
+    // Nearly every name is ruled out by its last letter: of an id, `metadata`, `trace.user` or `trace.session`.
+    const last = name.charCodeAt(name.length - 1) | 0x20;
+    if (last !== 0x64 && last !== 0x61 && last !== 0x72 && last !== 0x6e) continue;
     const isMetadata = name.endsWith('metadata');
-    // Nearly every name is ruled out by its end.
-    if (!isMetadata && !/(?:id|trace\.(?:user|session))$/i.test(name)) continue;
     const value = attributes[name];
     const id = isMetadata ? idInText(value, of) : ID_NAMES[of].test(name) ? readId(value) : undefined;
     if (id !== undefined) return id;
@@ -173,8 +174,8 @@ function placeOfOther(name: string): UsagePlace | 'model' | 'tier' | 'mode' | 'o
   if (!/usage|token|response/i.test(name) || name.startsWith('observatory.')) return undefined;
   if (USAGE_NAME.test(name)) return 'object';
   if (MODE_NAME.test(name)) return 'mode';
-  const whole = WHOLE_COUNT.exec(name)?.[1]?.toLowerCase();
-  return whole === undefined ? placeByWords(name) : BY_WHOLE[whole];
+  const unit = WHOLES[WHOLE_COUNT.exec(name)?.[1]?.toLowerCase() ?? ''];
+  return unit === undefined ? placeByWords(name) : { unit, rank: Number.MAX_SAFE_INTEGER, dialects: [] };
 }
 
 /** `llm.model`, `gen_ai.model.id`; `model` is read beside counts alone. */
@@ -184,17 +185,12 @@ const MODEL_NAME = /^(?:(?:gen_ai|llm|ai)\.(?:[a-z]{1,20}\.)?)?model(?:[._]?(?:n
 const WHOLE_COUNT =
   /^(?!.{0,100}(?:session|cumul|conversation|thread))[\w.]{1,60}\.usage\.(input|prompt|output|completion|total)[._]?tokens$/i;
 
-const whole = (unit: UsagePlace['unit']): UsagePlace => ({
-  unit,
-  rank: Number.MAX_SAFE_INTEGER,
-  dialects: [],
-});
-const BY_WHOLE: Readonly<Record<string, UsagePlace>> = {
-  input: whole('inputTokens'),
-  prompt: whole('inputTokens'),
-  output: whole('outputTokens'),
-  completion: whole('outputTokens'),
-  total: whole('totalTokens'),
+const WHOLES: Readonly<Record<string, UsagePlace['unit']>> = {
+  input: 'inputTokens',
+  prompt: 'inputTokens',
+  output: 'outputTokens',
+  completion: 'outputTokens',
+  total: 'totalTokens',
 };
 
 /** `usage` and `llm.token_usage`, which may hold JSON. */

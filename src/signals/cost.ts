@@ -26,6 +26,8 @@ export interface TokenUsage {
   /** Searches of the web, and of files, that the provider made and charges apart. */
   readonly webSearches?: number | undefined;
   readonly fileSearches?: number | undefined;
+  /** Seconds of the audio that was given, which some transcriptions cost in place of tokens. */
+  readonly audioSeconds?: number | undefined;
   /** What else the price depends on, in the provider's words: `speed fast`, `geo us`, `traffic ON_DEMAND_FLEX`. */
   readonly modes?: readonly string[] | undefined;
   /** The requests that this is the sum of, where the provider made several; each is priced by itself. */
@@ -73,6 +75,8 @@ export interface ModelRates {
   /** US dollars per thousand searches. */
   readonly webSearches?: Rate | undefined;
   readonly fileSearches?: Rate | undefined;
+  /** US dollars per hour of the audio that was given. */
+  readonly audioHours?: Rate | undefined;
 }
 
 /** A cost in US dollars, `fees` for requests and searches apart; or a word for what its rates or counts lack. */
@@ -82,6 +86,7 @@ export type CallCost =
 
 const PER_MILLION = 1e6;
 const PER_THOUSAND = 1e3;
+const SECONDS_PER_HOUR = 3600;
 
 /**
  * The cost of one call in US dollars.
@@ -93,7 +98,11 @@ const PER_THOUSAND = 1e3;
  * counts), or counts something without a rate.
  */
 export function toCost(usage: TokenUsage, rates: ModelRates): CallCost {
-  const { inputTokens: input } = usage;
+  const { inputTokens: input, audioSeconds } = usage;
+  if (input === undefined && audioSeconds !== undefined) {
+    if (rates.audioHours === undefined) return { missing: 'audio_seconds' };
+    return { tokensUsd: (audioSeconds * rateAt(rates.audioHours, 0)) / SECONDS_PER_HOUR, feesUsd: 0 };
+  }
   if (input === undefined) return { missing: 'tokens' };
   if (usage.disagrees === true || !isCount(input)) return { missing: 'tokens_disagree' };
   const parts = listParts(usage, rates);

@@ -104,6 +104,7 @@ const RATE_KEYS: readonly (readonly [keyof ModelRates, string])[] = [
   ['requests', 'requests_kcount'],
   ['webSearches', 'web_searches_kcount'],
   ['fileSearches', 'storage_searches_kcount'],
+  ['audioHours', 'input_audio_hours'],
 ];
 
 interface Found {

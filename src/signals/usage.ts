@@ -89,10 +89,10 @@ export class UsageReader {
     const counts = this.#counts;
     if (this.#places.inputTokens?.dialects[0]?.isAlone) for (const unit of PARTS) delete counts[unit];
     const { inputTokens, outputTokens, totalTokens, cacheWrite1hTokens, reasoningTokens } = counts;
-    if (inputTokens === undefined && outputTokens === undefined) return undefined;
+    if (inputTokens === undefined && outputTokens === undefined)
+      return counts.audioSeconds === undefined ? undefined : this.#others();
     const written = addUp(counts.cacheWrite5mTokens, cacheWrite1hTokens);
-    const cacheWriteTokens =
-      counts.cacheWriteTokens === 0 ? (written ?? 0) : (counts.cacheWriteTokens ?? written);
+    const cacheWriteTokens = counts.cacheWriteTokens || (written ?? counts.cacheWriteTokens);
     const parts: WholeAndParts = {
       input: addUp(inputTokens, counts.toolPromptTokens) ?? 0,
       read: counts.cacheReadTokens ?? 0,
@@ -198,6 +198,7 @@ export const OTHER_UNITS = [
   'citationTokens',
   'webSearches',
   'fileSearches',
+  'audioSeconds',
 ] as const satisfies readonly UsageUnit[];
 
 type OtherUnit = (typeof OTHER_UNITS)[number];
