@@ -108,7 +108,7 @@ describe('reviews on the command line', { skip: noPostgres() }, () => {
         /is not JSON; a text needs its quotes/,
       ],
       [['approve', id, '--as', 'ada', '--token', '1', '--response', '1', '--response-file', 'f'], /either/],
-      [['approve', id, '--as', 'page:ada', '--token', '1'], /another name/],
+      [['approve', id, '--as', ' Page:ada', '--token', '1'], /another name/],
       [
         ['approve', id, '--as', 'ada', '--token', '1', '--response-file', join(folder, 'none')],
         /cannot be read \(ENOENT\)/,

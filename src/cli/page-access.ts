@@ -98,7 +98,7 @@ function findPerson(given: string | undefined): string | undefined {
 
 /** The same, for a decision. @throws ObservatoryError `INVALID_OPTION` where nobody is known, or who poses as the page. */
 export function namedPerson(given: string | undefined): string {
-  if (/^page(?::|$)/u.test(given ?? ''))
+  if (/^\s*page\s*(?::|$)/iu.test(given ?? ''))
     throw usageError(`'${given}' is how a decision on the page is stored: give another name`);
   const name = findPerson(given);
   if (name !== undefined) return name;
