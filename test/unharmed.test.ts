@@ -5,6 +5,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { context, createContextKey, ROOT_CONTEXT } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { importPeer } from '../src/base/index.ts';
 import { bundle } from './support/bundle.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './support/otlp-receiver.ts';
 import { outcomeOf } from './support/programs.ts';
@@ -93,4 +96,20 @@ setTimeout(() => new NodeTracerProvider().register(), 300);`;
   const quick = { MCP_OBSERVATORY_EXIT_DEADLINE_MS: '200', OTEL_BSP_SCHEDULE_DELAY: '1' };
   const { stderr } = await run(code, receiver, true, quick);
   assert.match(stderr, /beforeExit\n.*1 span was dropped/s);
+});
+
+test('an optional package is imported without a context, which Deno would keep for the requests of servers', async () => {
+  const manager = new AsyncLocalStorageContextManager().enable();
+  context.setGlobalContextManager(manager);
+  const key = createContextKey('of the caller');
+  Reflect.set(globalThis, 'seenByImport', () => context.active().getValue(key));
+  const load = () =>
+    importPeer<{ seen: unknown }>('data:text/javascript,export const seen = globalThis.seenByImport()');
+  try {
+    const { seen } = await context.with(ROOT_CONTEXT.setValue(key, true), load);
+    assert.equal(seen, undefined);
+  } finally {
+    context.disable();
+    Reflect.deleteProperty(globalThis, 'seenByImport');
+  }
 });
