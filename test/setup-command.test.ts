@@ -237,6 +237,11 @@ test('setup says what to write where it cannot', async () => {
   const folder = tempDir();
   write(folder, { 'package.json': '{"scripts":{"start":"python app.py"}}' });
   assert.match((await setup(folder)).stdout, /'python app\.py' starts nothing that is known/);
+  write(folder, { 'package.json': '{"devDependencies":{"@types/aws-lambda":"8"}}' });
+  assert.match(
+    (await setup(folder)).stdout,
+    /AWS Lambda\n(?:.*\n)*Set NODE_OPTIONS='--import .* of the function/,
+  );
   write(folder, {
     'package.json': '{"dependencies":{"next":"16"}}',
     'next.config.mjs': 'export { a as default };',

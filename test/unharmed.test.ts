@@ -5,6 +5,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { context, createContextKey, ROOT_CONTEXT } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { importPeer } from '../src/base/index.ts';
 import { createExitDeadline, flushOnExit } from '../src/setup/exit.ts';
 import { bundle } from './support/bundle.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './support/otlp-receiver.ts';
@@ -128,4 +131,20 @@ test('a database that does not answer has one deadline at the end of a program, 
   }
   assert.equal(limits.length, 2, 'what can be sent is sent while the database is waited for');
   assert.ok((limits[0] ?? 0) + (limits[1] ?? 0) <= deadline(), String(limits));
+});
+
+test('an optional package is imported without a context, which Deno would keep for the requests of servers', async () => {
+  const manager = new AsyncLocalStorageContextManager().enable();
+  context.setGlobalContextManager(manager);
+  const key = createContextKey('of the caller');
+  Reflect.set(globalThis, 'seenByImport', () => context.active().getValue(key));
+  const load = () =>
+    importPeer<{ seen: unknown }>('data:text/javascript,export const seen = globalThis.seenByImport()');
+  try {
+    const { seen } = await context.with(ROOT_CONTEXT.setValue(key, true), load);
+    assert.equal(seen, undefined);
+  } finally {
+    context.disable();
+    Reflect.deleteProperty(globalThis, 'seenByImport');
+  }
 });

@@ -44,7 +44,7 @@ export { whyForeign } from './foreign-folder.ts';
 export { misspelled, nearest, refuseUnknownOptions } from './known-options.ts';
 export { type Line, readLines } from './lines.ts';
 export { isPidInUse, isProcessAlive, startOfProcess } from './live-process.ts';
-export { type Constructor, INSTALL_SDK, type Loaded, load, loadNow, locate } from './locate.ts';
+export { API_OF_SDK_2, type Constructor, INSTALL_SDK, type Loaded, load, loadNow, locate } from './locate.ts';
 export { periodicReader } from './metric-reader.ts';
 export {
   checkKinds,

@@ -21,7 +21,7 @@ export class ToolTwins {
 
   /** Remembers a tool's span of ours, unless it is the transport of one. */
   note(span: ReadableSpan): void {
-    const key = keyOf(span);
+    const key = findKey(span);
     if (key === undefined || !isOwnScope(span.instrumentationScope?.name)) return;
     const calls = this.#calls.get(key) ?? [];
     const parent = span.parentSpanContext?.spanId;
@@ -31,7 +31,7 @@ export class ToolTwins {
 
   /** @returns the id of our span of the same call: of that tool, in this process, at that time; one for one. */
   find(span: ReadableSpan): string | undefined {
-    const key = keyOf(span);
+    const key = findKey(span);
     const known = key === undefined ? undefined : this.#calls.get(key);
     if (known === undefined || isOwnScope(span.instrumentationScope?.name)) return undefined;
     const call = toCall(span, 'tool', NOTHING_SAID);
@@ -44,7 +44,7 @@ export class ToolTwins {
   }
 }
 
-function keyOf(span: ReadableSpan): string | undefined {
+function findKey(span: ReadableSpan): string | undefined {
   const tool = readTextField(span.attributes, 'tool_name');
   return tool === undefined ? undefined : `${processKey('tool', span)} ${tool}`;
 }

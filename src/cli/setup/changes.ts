@@ -14,6 +14,8 @@ import {
 import { isFile, withRegister } from './launch.ts';
 import { nextChanges } from './next-app.ts';
 
+const LAMBDA = 'AWS Lambda';
+
 /** What the packages that an application depends on make of it, for its user to recognize. */
 const KINDS: Readonly<Record<string, string>> = {
   next: 'Next.js',
@@ -25,7 +27,11 @@ const KINDS: Readonly<Record<string, string>> = {
   '@modelcontextprotocol/sdk': 'MCP',
   '@modelcontextprotocol/server': 'an MCP server',
   '@modelcontextprotocol/client': 'an MCP client',
+  '@types/aws-lambda': LAMBDA,
+  '@middy/core': LAMBDA,
+  serverless: LAMBDA,
 };
+const LAMBDA_FILES = ['serverless.yml', 'samconfig.toml'];
 
 /** Folders in which coding agents and editors keep what belongs to a project. */
 const AGENT_FOLDERS: Readonly<Record<string, string>> = {
@@ -53,10 +59,11 @@ export function findProject(folder: string): Project | undefined {
   const manifest = readJsonSettings(path, decodeUtf8(path, readFileSync(path)));
   const names = { ...readObject(manifest.dependencies), ...readObject(manifest.devDependencies) };
   const kinds = Object.entries(KINDS).flatMap(([name, kind]) => (Object.hasOwn(names, name) ? [kind] : []));
+  if (LAMBDA_FILES.some((file) => isFile(join(folder, file)))) kinds.push(LAMBDA);
   return {
     folder,
     manifest,
-    kinds: ['Node', ...kinds],
+    kinds: ['Node', ...new Set(kinds)],
     clients: Object.entries(AGENT_FOLDERS).flatMap(([name, client]) =>
       statSync(join(folder, name), { throwIfNoEntry: false })?.isDirectory() === true ? [client] : [],
     ),
@@ -98,7 +105,7 @@ function planNext({ folder, manifest }: Project, given: string | undefined): Set
 
 const STARTS = /^(?:start|dev|serve)(?::|$)/;
 
-function planScripts({ folder, manifest }: Project, given: string | undefined): SetupPlan {
+function planScripts({ folder, manifest, kinds }: Project, given: string | undefined): SetupPlan {
   const path = findEditable(join(folder, 'package.json'));
   const scripts = readObject(manifest.scripts);
   const started = Object.entries(scripts).flatMap(([name, script]) => {
@@ -119,7 +126,7 @@ function planScripts({ folder, manifest }: Project, given: string | undefined): 
   const isBuild = typeof scripts.build === 'string';
   return {
     changes: before?.toString() === text ? [] : [{ path, before, text }],
-    notes: launches.length > 0 || own !== undefined ? [] : [explainScript(stringAt(scripts, 'start'))],
+    notes: launches.length > 0 || own !== undefined ? [] : [explainScript(stringAt(scripts, 'start'), kinds)],
     command: own?.command ?? given ?? (run === undefined ? null : `npm run ${run.name}`),
     entry,
     first: isThere || entry === null ? null : `${entry} is not there${isBuild ? ': npm run build' : ''}`,
@@ -134,8 +141,9 @@ function defaultStart(folder: string, manifest: JsonObject): string | undefined 
   return found === undefined ? undefined : `node ${found}`;
 }
 
-function explainScript(script: string | undefined): string {
+function explainScript(script: string | undefined, kinds: readonly string[]): string {
   const flags = "NODE_OPTIONS='--import mcp-observatory/register'";
+  if (kinds.includes(LAMBDA)) return `Set ${flags} in the environment of the function, and deploy it again`;
   return script === undefined
     ? "No script of package.json starts a program. Say how it is started: --run 'node app.js'"
     : `The start script '${script}' starts nothing that is known here. Have it run with ${flags}`;

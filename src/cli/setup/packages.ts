@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { errorMessage, INSTALL_SDK, VERSION } from '../../base/index.ts';
+import { API_OF_SDK_2, errorMessage, INSTALL_SDK, VERSION } from '../../base/index.ts';
 import { readObject } from '../../json/index.ts';
 import { installedPackage } from '../../setup/index.ts';
 import type { CommandIo } from '../command-line/index.ts';
@@ -32,7 +32,7 @@ export interface MissingPackages {
 /** @returns undefined where all are there. */
 export async function findMissing(folder: string): Promise<MissingPackages | undefined> {
   const [, , ...sdk] = INSTALL_SDK.split(' ');
-  const all = [`mcp-observatory@^${VERSION}`, '@opentelemetry/api@^1.9.0', ...sdk];
+  const all = [`mcp-observatory@^${VERSION}`, API_OF_SDK_2, ...sdk];
   const found = await Promise.all(
     all.map((spec) => installedPackage(folder, spec.slice(0, spec.lastIndexOf('@')))),
   );

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { INSTALL_SDK, VERSION } from '../../base/index.ts';
+import { API_OF_SDK_2, INSTALL_SDK, VERSION } from '../../base/index.ts';
 import { FRAMEWORK_VERSIONS } from '../../instrumentation/index.ts';
 import { CAPTURE_CONTENT_VARIABLE } from '../../processor/index.ts';
 import { isDisabled } from './disabled.ts';
@@ -100,7 +100,9 @@ function unsupported({ name, version, supported }: ModuleDiagnosis): Problem {
 function runtimeProblems(api: string | undefined, sdk: string | undefined): Problem[] {
   const problems: Problem[] = [];
   if (api === undefined) {
-    problems.push({ code: 'NO_API', message: 'Run npm install @opentelemetry/api' });
+    const isSdk2 = sdk === undefined || sdk.startsWith('2.');
+    const name = isSdk2 ? API_OF_SDK_2 : '@opentelemetry/api';
+    problems.push({ code: 'NO_API', message: `Run npm install ${name}` });
   }
   if (sdk === undefined) {
     problems.push({ code: 'NO_SDK', message: `No OpenTelemetry SDK is installed. Run ${INSTALL_SDK}` });
