@@ -130,6 +130,7 @@ async function runInstall(args: readonly string[], io: CommandIo): Promise<numbe
   io.stdout.writeLine(
     `${path} runs the hook, by ${policy}${values.enforce === true ? '' : ', which is not enforced'}`,
   );
+  if (client.first !== undefined) io.stdout.writeLine(client.first);
   return EXIT_OK;
 }
 

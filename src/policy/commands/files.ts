@@ -79,7 +79,9 @@ export function fileActions(
     isOver = text === '--';
     const found = findOption(text, [...(reads ?? []), ...(writes ?? []), ...(valued ?? [])]);
     if (found === undefined) continue;
-    const value = found.value === undefined ? words[(at += 1)] : { text, value: word.value && found.value };
+    const isNext = found.value === undefined;
+    if (isNext) at += 1;
+    const value = isNext ? words[at] : { text, value: word.value && found.value };
     if (value === undefined || valued?.includes(found.option) === true) continue;
     opened.push({ word: value, kind: writes?.includes(found.option) === true ? 'write_file' : 'read_file' });
   }
