@@ -124,7 +124,7 @@ test('commands, files, fetches and MCP tools are decided by the rules, the stric
     ['Bash', { command: 'ls > /etc/passwd' }, 'deny'],
     ['Bash', { command: 'ls > out/passwd' }, 'deny'],
     ['Bash', { command: 'ls > dangling' }, 'ask'],
-    ['Bash', { command: 'cd / && ls > in/list' }, 'ask'],
+    ['Bash', { command: 'cd / && ls > in/list' }, 'deny'],
     ['Bash', { command: 'ls > out/../passwd' }, 'ask'],
     ['Bash', { command: 'ls > in/../list' }, 'allow'],
     ['Bash', { command: 'ls > /proc/self/cwd/list' }, 'ask'],

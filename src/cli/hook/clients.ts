@@ -23,6 +23,8 @@ export interface HookClient {
   /** Whether the agent can ask its user; where it cannot, what needs a person is denied. */
   readonly asks: boolean;
   toolOf(event: JsonObject): AgentTool;
+  /** What has to be done before it runs the hook. */
+  readonly first?: string | undefined;
   /** The JSON that denies or asks. */
   answer(answer: HookAnswer, event: string): JsonObject;
   entry(command: string, event: string): JsonObject;
@@ -30,8 +32,8 @@ export interface HookClient {
 
 /**
  * Sources: code.claude.com/docs/en/hooks (Claude Code 2.1), developers.openai.com/codex/hooks and its JSON Schemas (0.13x),
- * cursor.com/docs/agent/hooks (1.7 and later), geminicli.com/docs/hooks/reference. None was tried with the agent itself.
- * Codex takes `deny` and no other decision (openai/codex#27833).
+ * cursor.com/docs/agent/hooks (1.7 and later), geminicli.com/docs/hooks/reference. Tried with Claude Code 2.1.332, Codex
+ * 0.171 and Gemini CLI 0.61 themselves; Cursor was not. Codex takes `deny` and no other decision (openai/codex#27833).
  */
 export const CLIENTS: Readonly<Record<string, HookClient>> = {
   'claude-code': {
@@ -47,6 +49,7 @@ export const CLIENTS: Readonly<Record<string, HookClient>> = {
     before: ['PreToolUse'],
     after: ['PostToolUse'],
     settings: '.codex/hooks.json',
+    first: 'Codex runs no hook that you have not trusted: start it and type /hooks',
     asks: false,
     toolOf: claudeTool,
     answer: claudeAnswer,

@@ -27,7 +27,8 @@ const HELP = `Usage: mcp-observatory hook CLIENT [options]
 Decides what a coding agent does, by a policy: shell commands, files, web fetches and MCP tools. CLIENT is one of
 ${NAMES.join(', ')}. The agent runs 'hook CLIENT' before and after each tool.
 
-A command is parsed, and each program, redirection, assignment and substitution in it is decided. Rules name them as
+A command is parsed, and each program, redirection, assignment and substitution in it is decided, and each file that
+cat, cp, tee, curl and the like open by their words. Rules name them as
 server and tool: shell/run (program, subcommand, words), shell/run_expanded (the same, where the shell computes words),
 shell/set (name), shell/unreadable, files/read and files/write (path, links followed), web/fetch (url), web/connect,
 agent/TOOL for all other tools of the agent, and MCP tools by their own names. What cannot be parsed needs a person.
@@ -129,6 +130,7 @@ async function runInstall(args: readonly string[], io: CommandIo): Promise<numbe
   io.stdout.writeLine(
     `${path} runs the hook, by ${policy}${values.enforce === true ? '' : ', which is not enforced'}`,
   );
+  if (client.first !== undefined) io.stdout.writeLine(client.first);
   return EXIT_OK;
 }
 

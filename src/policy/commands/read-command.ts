@@ -7,6 +7,7 @@ import { posix } from 'node:path';
 import { parse } from 'unbash';
 import { isObject, type JsonObject, readList, readObject } from '../../json/index.ts';
 import { type CommandAction, type CommandWord, unreadableAction } from './actions.ts';
+import { fileActions } from './files.ts';
 import { assignedName, carriesCode, innerCommand, shellCode } from './runners.ts';
 import { commandWord } from './words.ts';
 
@@ -46,6 +47,8 @@ class Reader {
   readonly #actions: CommandAction[] = [];
   /** Whether the working directory may change, so that relative paths say nothing. */
   #moves = false;
+  /** Where it goes, if it does so once and says where. */
+  #folder: string | undefined;
   #runners = 0;
 
   constructor(depth: number, left: { steps: number }) {
@@ -71,7 +74,15 @@ class Reader {
     this.#visit(tree);
     const isRelative = (action: CommandAction): boolean =>
       (action.kind === 'read_file' || action.kind === 'write_file') && !posix.isAbsolute(action.path);
-    if (this.#moves && this.#actions.some(isRelative))
+    const opened = this.#moves ? this.#actions.filter(isRelative) : [];
+    const folder = this.#actions.some((action) => action.kind === 'set' && action.name === 'CDPATH')
+      ? undefined
+      : this.#folder;
+    if (folder !== undefined) {
+      // It may be there, or here if `cd` comes later or fails.
+      for (const action of opened)
+        if ('path' in action) this.#actions.push({ ...action, path: `${folder}/${action.path}` });
+    } else if (opened.length > 0)
       this.#actions.push(unreadableAction('it opens a relative path after it changed the folder'));
     return this.#actions;
   }
@@ -192,12 +203,19 @@ class Reader {
     const isKnown = !adds && rest.every(({ value }) => value !== undefined);
     const shown = rest.map(({ value, text }) => value ?? text);
     this.#actions.push({ kind: isKnown ? 'run' : 'run_expanded', program, words: shown });
-    if (MOVES.includes(program) || shown.some((word) => /^-(?:exec|ok)dir$/.test(word))) this.#moves = true;
+    if (MOVES.includes(program) || shown.some((word) => /^-(?:exec|ok)dir$/.test(word))) {
+      const isPlain = program === 'cd' && isKnown && rest.length === 1 && !shown[0]?.startsWith('-');
+      this.#folder = isPlain && !this.#moves ? shown[0] : undefined;
+      this.#moves = true;
+    }
+    if (program === 'find' && shown.includes('-delete'))
+      this.#actions.push({ kind: 'run_expanded', program: 'rm', words: shown });
     this.#readNames(program, rest);
     if (ASSIGNS.includes(program) && shown.some((word) => /\[.*[$`]/s.test(word)))
       this.#actions.push(unreadableAction('it computes an index'));
     if (program === 'printf' && shown[0]?.startsWith('-v') === true)
       this.#addSet(shown[0].slice(2) || (shown[1] ?? ''));
+    this.#actions.push(...fileActions(program, rest, adds));
     this.#readInner(program, rest, adds, node);
   }
 
@@ -241,6 +259,7 @@ class Reader {
   #readNested(code: string): void {
     const nested = new Reader(this.#depth + 1, this.#left);
     this.#actions.push(...nested.readCode(code));
+    if (nested.#moves) this.#folder = undefined;
     this.#moves ||= nested.#moves;
   }
 }

@@ -126,7 +126,9 @@ function formatField(field: NonNullable<SourceDocument['from']>[number]): string
 }
 
 /** `server.tool.field`, where the names have no dots. */
-function toShort(field: NonNullable<SourceDocument['from']>[number]): NonNullable<SourceDocument['from']>[number] {
+function toShort(
+  field: NonNullable<SourceDocument['from']>[number],
+): NonNullable<SourceDocument['from']>[number] {
   if (typeof field === 'string') return field;
   const { server, tool, field: path = '' } = field;
   if (/[.[\]]/.test(server + tool)) return field;
