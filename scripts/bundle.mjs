@@ -51,7 +51,7 @@ export const withObservatory = (config) => config;
 
 /**
  * `mcp-observatory/golden` for `require`: Jest has one of its own, which before Node 24.9 takes no ES module. Node's is
- * behind it.
+ * behind it. In `package.json` it is under `node-addons`, which both know and TypeScript, whose types it lacks, does not.
  */
 const GOLDEN_REQUIRED = `const ofNode = Object.getPrototypeOf(require('node:module')).createRequire;
 module.exports = (ofNode?.(__filename) ?? require)('./golden.js');

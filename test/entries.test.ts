@@ -74,7 +74,7 @@ test('package.json has these entries and no other, each with its declarations', 
   ]);
   assert.deepEqual(exports, {
     ...Object.fromEntries(expected),
-    './golden': { ...files('golden'), require: './dist/lib/golden.cjs' },
+    './golden': { ...files('golden'), 'node-addons': { require: './dist/lib/golden.cjs' } },
     './next': { ...files('next'), 'edge-light': './dist/lib/next-edge.js' },
     './package.json': './package.json',
   });

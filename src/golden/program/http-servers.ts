@@ -3,7 +3,7 @@ import { errorMessage } from '../../base/index.ts';
 import { parseOrKeep } from '../../json/index.ts';
 import { tapped } from '../record/index.ts';
 import type { OpenedConnection, ServerTap } from './server-tap.ts';
-import { Lines, type PassedMessage, rpcMessages } from './traffic.ts';
+import { Lines, type PassedMessage, rpcMessages, toUrl } from './traffic.ts';
 
 /** The servers of a program by their addresses, without queries, which may hold keys. */
 export class ServerRequests {
@@ -18,11 +18,12 @@ export class ServerRequests {
 
   /** Whether a request opens the stream of what a server sends by itself. */
   isListening(...[input, init]: Parameters<typeof fetch>): boolean {
-    const request = input instanceof Request ? input : undefined;
-    if ((init?.method ?? request?.method ?? 'GET').toUpperCase() !== 'GET' || this.#connections.size === 0)
+    const method = init?.method ?? (input instanceof Request ? input.method : 'GET');
+    try {
+      return method.toUpperCase() === 'GET' && this.#connections.has(toAddress(toUrl(input)));
+    } catch {
       return false;
-    const url = String(request?.url ?? input);
-    return URL.canParse(url) && this.#connections.has(toAddress(new URL(url)));
+    }
   }
 
   /**

@@ -9,7 +9,7 @@ import http2 from 'node:http2';
 import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import { urlToHttpOptions } from 'node:url';
-import { isModelAddress } from './traffic.ts';
+import { isModelAddress, toUrl } from './traffic.ts';
 
 /** A request of `http` or `https`, with its arguments in one form. */
 export interface NodeRequest {
@@ -46,7 +46,11 @@ export function installSeams(seams: Seams): void {
   const fetched = seams.fetch(globalThis.fetch);
   const asked = new Set<string>();
   globalThis.fetch = (input, init) => {
-    if (asked.size < MAX_ASKED) asked.add(toOrigin(input instanceof Request ? input.url : String(input)));
+    try {
+      if (asked.size < MAX_ASKED) asked.add(toUrl(input).origin);
+    } catch {
+      // `fetch` refuses it with its own error.
+    }
     return fetched(input, init);
   };
   for (const [module, protocol] of [
