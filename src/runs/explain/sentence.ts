@@ -169,6 +169,9 @@ function errors({ otherErrors }: RunFacts): Clause {
 function answer({ contradicted, unsupported }: RunFacts): Clause {
   const against = contradicted.at(-1);
   if (against !== undefined) {
+    // What it is graded by may not know the call that failed.
+    if (against.risk === 'low' || against.risk === 'none')
+      return [{ text: 'the answer says what the trace contradicts', tone: 'bad', span: against.id }];
     return [
       { text: 'the answer says what the trace contradicts: ', span: against.id },
       { text: `risk ${against.risk ?? 'high'}`, tone: 'bad', span: against.id },
