@@ -103,6 +103,9 @@ const { tools } = (await answer.json()) as {
 const hashOf = (hash: string) =>
   hash.startsWith('#') ? hash : `#/waiting/${tools.find(({ tool }) => tool === hash)?.id}`;
 mkdirSync(folder, { recursive: true });
+// Where it is afternoon, so that the day is not over between two rows.
+const behind = (new Date().getUTCHours() + 8) % 24;
+process.env.TZ = behind > 12 ? `Etc/GMT-${24 - behind}` : `Etc/GMT+${behind}`;
 await visit(page.url, async (view) => {
   for (const { name, hash, width, height, colors } of pictures) {
     await view.show(width, height, colors);

@@ -57,6 +57,7 @@ export async function visit(url: string, look: (visit: Visit) => Promise<void>):
       '--headless=new',
       '--no-sandbox',
       '--disable-gpu',
+      '--hide-scrollbars',
       '--disable-dev-shm-usage',
       '--no-first-run',
       '--disable-background-networking',

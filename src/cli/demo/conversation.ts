@@ -54,11 +54,8 @@ async function askModel(options: ConversationOptions, messages: readonly Message
   return options.interceptor.interceptModelCall({
     model: options.model,
     provider: 'openai',
-    prompt: messages
-      .filter((message) => message.role !== 'tool')
-      .map(toText)
-      .filter(Boolean)
-      .join('\n\n'),
+    prompt:
+      messages.map((message) => (message.role === 'user' ? toText(message) : '')).findLast(Boolean) ?? '',
     retrievedContext: evidence.results.length === 0 ? undefined : evidence.results.join('\n\n'),
     toolResultSummary: evidence.failures.length === 0 ? undefined : evidence.failures.join('\n\n'),
     promptTemplateId: 'invoice-review-v1',

@@ -169,8 +169,8 @@ function errors({ otherErrors }: RunFacts): Clause {
 function answer({ contradicted, unsupported }: RunFacts): Clause {
   const against = contradicted.at(-1);
   if (against !== undefined) {
-    // A claim about a tool that its outcome contradicts, in an answer whose other claims hold.
-    if (against.risk === 'low')
+    // What it is graded by may not know the call that failed.
+    if (against.risk === 'low' || against.risk === 'none')
       return [{ text: 'the answer says what the trace contradicts', tone: 'bad', span: against.id }];
     return [
       { text: 'the answer says what the trace contradicts: ', span: against.id },

@@ -92,12 +92,22 @@ async function loadAll(address: string): Promise<Readonly<Record<string, unknown
   return { runs, isWhole: runs.length < MAX_ROWS };
 }
 
-/** The longest list of objects of an answer; else the answer is the only row. */
+const isRows = (value: unknown): value is Rows => Array.isArray(value) && typeof value[0] === 'object';
+const keysOf = ({ rows: [first] }: { rows: Rows }) => Object.keys(first ?? {}).join();
+
+/** The longest list of objects of an answer, with those like it: two ranges, what waits and what was decided. */
 function findRows(answer: Readonly<Record<string, unknown>>): Rows {
-  const lists = Object.values(answer).filter(
-    (value): value is Rows => Array.isArray(value) && typeof value[0] === 'object',
-  );
-  return lists.sort((a, b) => b.length - a.length)[0] ?? [answer];
+  const inside = (of: string, values: readonly unknown[]) =>
+    values.filter(isRows).map((rows) => ({ of, rows }));
+  const entries = Object.entries(answer);
+  const own = entries.flatMap(([of, value]) => inside(of, [value]));
+  const lists =
+    own.length > 0 ? own : entries.flatMap(([of, value]) => inside(of, Object.values(value ?? {})));
+  const [longest] = [...lists].sort((a, b) => b.rows.length - a.rows.length);
+  if (longest === undefined) return Object.values(answer).every(Array.isArray) ? [] : [answer];
+  const alike = lists.filter((list) => keysOf(list) === keysOf(longest));
+  if (alike.length === 1) return longest.rows;
+  return alike.flatMap(({ of, rows }) => rows.map((row) => ({ of, ...row })));
 }
 
 function toCsv(rows: Rows): string {
