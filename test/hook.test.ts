@@ -1,10 +1,13 @@
 /** The hook of coding agents: what it answers each of them, what it records, and how their settings are edited. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -17,6 +20,7 @@ import { mock, test } from 'node:test';
 import { commandIo } from '../src/cli/command-line/index.ts';
 import { hookCommand } from '../src/cli/hook/index.ts';
 import { type AuditRecord, auditRecords } from './support/audit-records.ts';
+import { bundle } from './support/bundle.ts';
 import { runCommand } from './support/run-command.ts';
 import { tempDir } from './support/temp-dir.ts';
 
@@ -243,6 +247,32 @@ test('what a policy counts over events is denied where nothing keeps it', async 
   if (before === undefined) delete process.env.XDG_STATE_HOME;
   else process.env.XDG_STATE_HOME = before;
   writeFileSync(policy, JSON.stringify(POLICY));
+});
+
+test('a command whose answer nobody reads does not end as one that has given it', async () => {
+  const denied = {
+    hook_event_name: 'PreToolUse',
+    tool_name: 'Bash',
+    tool_input: { command: 'rm x' },
+    cwd: work,
+  };
+  const run = (args: readonly string[], input: string, stdout: 'pipe' | number) => {
+    const env = { PATH: process.env.PATH, SAFE_TRACE_DIR: tempDir() };
+    const child = spawn(process.execPath, [join(bundle(), 'cli.js'), ...args], {
+      env,
+      stdio: ['pipe', stdout, 'ignore'],
+    });
+    child.stdout?.destroy();
+    child.stdin?.end(input);
+    return once(child, 'exit');
+  };
+  const hooked = ['hook', 'claude-code', '--policy', policy];
+  const event = JSON.stringify(denied);
+  assert.deepEqual(await run([...hooked, '--enforce'], event, 'pipe'), [2, null]);
+  assert.deepEqual(await run([...hooked, '--enforce'], event, openSync('/dev/null', 'w')), [2, null]);
+  assert.deepEqual(await run(hooked, event, 'pipe'), [0, null]);
+  const evidence = `${JSON.stringify({ id: 'a', source: {}, summary: {} })}\n`;
+  assert.deepEqual(await run(['gate', 'evidence'], evidence, 'pipe'), [1, null]);
 });
 
 test('settings are edited beside what they hold, and restored byte by byte', async () => {

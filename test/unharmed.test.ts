@@ -71,6 +71,16 @@ for (const [what, more] of MORE.slice(0, sized(1, MORE.length))) {
   });
 }
 
+test('stdout is as without us until the program uses it, also where modules are hooked by a thread', async () => {
+  await using receiver = await startOtlpReceiver();
+  // Whether it blocks, as the system says.
+  const code = `import fs from 'node:fs';
+const flags = '/proc/self/fdinfo/1';
+fs.writeSync(1, fs.existsSync(flags) ? /flags:.*/.exec(fs.readFileSync(flags, 'utf8'))[0] : 'unknown');`;
+  const [plain, traced] = await Promise.all([run(code, receiver, false), run(code, receiver, true)]);
+  assert.deepEqual(traced, plain);
+});
+
 test('a spool in a folder that cannot be made is said, and the program ends', async () => {
   const closed = { baseUrl: 'http://127.0.0.1:1' };
   const spool = { MCP_OBSERVATORY_SPOOL: '/proc/none/such' };

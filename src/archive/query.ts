@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ObservatoryError } from '../base/index.ts';
-import type { CopyPool } from '../postgres/index.ts';
+import { type CopyPool, refuseOtherTables } from '../postgres/index.ts';
 import { readCsv, writeCsv } from './csv-file.ts';
 import { DUCK_COLUMNS, type DuckResult, literal } from './duckdb.ts';
 import { type DayRange, mayHaveDays } from './file-names.ts';
@@ -55,6 +55,7 @@ export async function queryArchive(query: ArchiveQuery): Promise<DuckResult> {
   );
   if (pool === undefined) await duck.run('CREATE VIEW mcp_traces AS FROM archived');
   else {
+    await refuseOtherTables(pool);
     const since = query.since === undefined ? [] : [`start_time >= '${query.since.toISOString()}'`];
     const from = `mcp_traces ${where([...since, ...startingOn(days)])}`;
     const csv = await writeCsv(pool, from, join(work, 'recent.csv'));

@@ -1,3 +1,5 @@
+import { Writable } from 'node:stream';
+
 /**
  * To use stdin or stdout of `process` opens it and makes it non-blocking: from then on `fs.readSync(0)` may fail with
  * EAGAIN, and `fs.writeSync(1)` write a part. So nothing here uses one before the program does.
@@ -67,4 +69,19 @@ export function onStdinUse(listener: Listener<NodeJS.ReadStream>): () => void {
 /** As {@link onStdinUse}, for stdout. */
 export function onStdoutUse(listener: Listener<NodeJS.WriteStream>): () => void {
   return stdout.wait(listener);
+}
+
+/** Does work of Node that pipes to stdout, such as the start of a thread: it opens stdout when there is something to write. */
+export function withStdoutUnused(work: () => void): void {
+  const found = Object.getOwnPropertyDescriptor(process, 'stdout');
+  const get = found?.configurable === true ? found.get : undefined;
+  const late = new Writable({
+    write: (chunk, _encoding, done) => void (get?.call(process) as NodeJS.WriteStream).write(chunk, done),
+  });
+  if (get !== undefined) Object.defineProperty(process, 'stdout', { ...found, get: () => late });
+  try {
+    work();
+  } finally {
+    if (found !== undefined && get !== undefined) Object.defineProperty(process, 'stdout', found);
+  }
 }

@@ -8,6 +8,7 @@ import {
   migrate,
   prune,
   refreshRollups,
+  refuseOtherTables,
 } from '../postgres/index.ts';
 import {
   ageFlag,
@@ -174,6 +175,7 @@ async function runPrune(values: Values, io: CommandIo): Promise<number> {
 
 async function runRollup(values: Values, io: CommandIo): Promise<number> {
   await using db = await findOpenDatabase(values, io);
+  await refuseOtherTables(db);
   const counted = await refreshRollups(db);
   const what = counted === null ? 'another process is counting' : `${counted} spans counted`;
   print(

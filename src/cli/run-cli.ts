@@ -4,9 +4,11 @@ import {
   type CommandIo,
   type CommandTable,
   commandIo,
+  EXIT_DENIED,
   EXIT_FAILED,
   EXIT_OK,
   EXIT_USAGE,
+  isEnforcing,
   type ProcessStreams,
   print,
   toExitCode,
@@ -175,11 +177,22 @@ function report(error: unknown, command: string, io: CommandIo): number {
   return toExitCode(code);
 }
 
-/** Runs the command line of this process and sets its exit code. */
+/**
+ * Runs the command line of this process and sets its exit code, which is not 0 where the command has not come to its end or
+ * nobody has read what it says: a script may take 0 for an answer, and an agent lets its tool through.
+ */
 export async function runProgram(): Promise<void> {
+  const [name, ...args] = process.argv.slice(2);
+  const ofHook = isEnforcing(args) ? EXIT_DENIED : EXIT_OK;
+  const unheard = name === 'hook' ? ofHook : EXIT_FAILED;
+  process.exitCode = unheard;
+  const fail = (message: string): never => {
+    process.stderr.write(`mcp-observatory: ${printableLine(message)}\n`);
+    process.exit(unheard || EXIT_FAILED);
+  };
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // A closed pipe (`| head`) is not an error.
-    if (error.code === 'EPIPE') process.exit();
+    // A closed pipe (`| head`) needs no message.
+    if (error.code === 'EPIPE') process.exit(process.exitCode || unheard);
     fail(`The output cannot be written: ${error.message}`);
   });
   // There is nowhere to report that stderr fails.
@@ -187,9 +200,4 @@ export async function runProgram(): Promise<void> {
   // Node would print the error as it is, with all that a server may have put in its message.
   process.on('uncaughtException', (error) => fail(errorMessage(error)));
   process.exitCode = await runCli(process.argv.slice(2), process);
-}
-
-function fail(message: string): never {
-  process.stderr.write(`mcp-observatory: ${printableLine(message)}\n`);
-  process.exit(EXIT_FAILED);
 }

@@ -1,6 +1,7 @@
 /** What cannot be right in a store, by questions that only read. */
 import { ObservatoryError } from '../base/index.ts';
 import { toObservatoryError } from './database-error.ts';
+import { refuseOtherTables } from './own-tables.ts';
 import { type Database, nameOfDatabase } from './types.ts';
 
 /** A kind of finding. */
@@ -151,10 +152,12 @@ export interface CheckOptions {
 
 /**
  * Looks for what cannot be right in a store. It changes nothing.
- * @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`.
+ * @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`, for instance because
+ *   tables of another program are called alike.
  */
 export async function checkStore(db: Database, options: CheckOptions): Promise<StoreCheck> {
   const { since, timeoutMs, isForeign } = options;
+  await refuseOtherTables(db);
   const findings: StoreFinding[] = [];
   const unanswered: string[] = [];
   for (const { sql, ...check } of CHECKS) {

@@ -1,5 +1,6 @@
 import { ObservatoryError } from '../base/index.ts';
-import type { Queryable } from './types.ts';
+import { toObservatoryError } from './database-error.ts';
+import { nameOfDatabase, type Queryable } from './types.ts';
 
 /** The tables that the migrations make; a test compares the list with them. */
 export const OWN_TABLES = [
@@ -41,10 +42,10 @@ export async function ownTablesBytes(db: Queryable): Promise<number> {
  * Checks that the search path finds the tables and functions of this package and not those of another program that are
  * called alike: statements name them without their schema.
  *
- * @throws ObservatoryError `DATABASE_REFUSED` when tables are found in several schemas; the driver's error.
+ * @throws ObservatoryError `DATABASE_REFUSED` when tables are found in several schemas, `DATABASE_UNREACHABLE`.
  */
 export async function refuseOtherTables(db: Queryable): Promise<void> {
-  const { rows } = await db.query(
+  const found = db.query(
     `WITH own AS (SELECT c.relnamespace AS schema, own.name::text FROM ${FOUND}
       UNION SELECT p.pronamespace, p.proname || '()' FROM pg_proc AS p, pg_proc AS o
         WHERE p.proname LIKE 'mcp\\_%' AND o.proname = p.proname
@@ -54,11 +55,14 @@ export async function refuseOtherTables(db: Queryable): Promise<void> {
       SELECT schema::regnamespace::text AS schema, string_agg(name, ', ' ORDER BY name) AS tables FROM own GROUP BY 1 ORDER BY 1`,
     [OWN_TABLES],
   );
+  const { rows } = await found.catch((error: unknown) => {
+    throw toObservatoryError(error, nameOfDatabase(db));
+  });
   if (rows.length <= 1) return;
-  const found = rows.map(({ schema, tables }) => `${String(tables)} in schema ${String(schema)}`).join('; ');
+  const places = rows.map(({ schema, tables }) => `${String(tables)} in schema ${String(schema)}`).join('; ');
   throw new ObservatoryError(
     'DATABASE_REFUSED',
-    `The search path finds tables in several schemas, so that some may be those of another program (${found}). Nothing ` +
+    `The search path finds tables in several schemas, so that some may be those of another program (${places}). Nothing ` +
       'was changed. Set the search path to the schema of mcp_traces: ?options=-csearch_path%3DSCHEMA in the connection string',
   );
 }

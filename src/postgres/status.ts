@@ -2,6 +2,7 @@ import { toObservatoryError } from './database-error.ts';
 import { schemaVersion } from './migrate.ts';
 import { LATEST_MIGRATION } from './migrations.ts';
 import { IS_MODEL_CALL, IS_UNTEMPLATED } from './model-calls.ts';
+import { refuseOtherTables } from './own-tables.ts';
 import { listPartitions, type Partition, textOrNull } from './partitions.ts';
 import { missingObjects } from './schema-objects.ts';
 import { nameOfDatabase, type Queryable } from './types.ts';
@@ -75,6 +76,7 @@ const ISO_UTC = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
  */
 export async function databaseStatus(db: Queryable): Promise<DatabaseStatus> {
   try {
+    await refuseOtherTables(db);
     const version = await schemaVersion(db);
     const missing = version === LATEST_MIGRATION ? await missingObjects(db) : [];
     const { rows } = await db.query(

@@ -6,8 +6,15 @@ export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
 /** Invalid usage, or an input named by the caller that cannot be read. Nothing was checked. */
 export const EXIT_USAGE = 2;
+/** Of a hook: denies the tool, in every agent. */
+export const EXIT_DENIED = 2;
 /** Ended by Ctrl-C, as shells say it: 128 and the number of SIGINT. */
 export const EXIT_INTERRUPTED = 130;
+
+/** Whether the arguments of `hook` enforce a policy: whatever goes wrong then, in them too, stops the tool. */
+export function isEnforcing(args: readonly string[]): boolean {
+  return args.some((arg) => arg.startsWith('--enforce'));
+}
 
 /** Errors in what the caller gave: flags, keys, and the files that flags name. */
 const USAGE_CODES: ReadonlySet<string | undefined> = new Set<ObservatoryErrorCode>([

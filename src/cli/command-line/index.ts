@@ -24,7 +24,15 @@ export {
   writeWithBackup,
 } from './edited-file.ts';
 export { END_MS, EndingSignal } from './ending-signal.ts';
-export { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, toExitCode } from './exit-codes.ts';
+export {
+  EXIT_DENIED,
+  EXIT_FAILED,
+  EXIT_INTERRUPTED,
+  EXIT_OK,
+  EXIT_USAGE,
+  isEnforcing,
+  toExitCode,
+} from './exit-codes.ts';
 export { FETCHED_SETS, fetchedFolder, fetchedModule, isInstalled } from './fetched-packages.ts';
 export { ageFlag, durationFlag, numberFlag, sizeFlag, wordFlag } from './flags.ts';
 export { pumpJsonl, readKind } from './jsonl.ts';

@@ -6,8 +6,10 @@ import {
   type Command,
   type CommandIo,
   type CommandTable,
+  EXIT_DENIED,
   EXIT_OK,
   findEditable,
+  isEnforcing,
   print,
   readFlags,
   usageError,
@@ -45,8 +47,6 @@ Options:
 Exit code 2 denies the tool where there is no JSON for it; 0 otherwise. Decisions are recorded in SAFE_TRACE_DIR, else
 ~/.mcp-observatory/hook, a folder for each day, with the key SAFE_AUDIT_KEY.`;
 
-/** Denies, in every agent. */
-const EXIT_DENIED = 2;
 const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 /** For an event to end: agents let the tool through when a hook takes too long. */
 const MAX_EVENT_MS = 10_000;
@@ -72,13 +72,15 @@ export const hookCommand: Command = {
 
 async function runHook(args: readonly string[], io: CommandIo): Promise<number> {
   // Whatever goes wrong, a hook that enforces stops the tool, and one that does not is not in its way.
-  const isEnforced = args.some((arg) => arg.startsWith('--enforce'));
+  const isEnforced = isEnforcing(args);
   try {
     const { values, positionals } = readFlags(args, { ...POLICY_FLAGS, enforce: { type: 'boolean' } }, true);
     const client = toClient(positionals);
     const policy = findPolicyPath(values, io.env);
     const answer = await decideEvent(await readEvent(io), { client, policy, isEnforced, env: io.env });
-    if (answer !== undefined) print(io, client.answer(answer, answer.event));
+    if (answer === undefined) return EXIT_OK;
+    print(io, client.answer(answer, answer.event));
+    if (io.stdout.isNowhere) throw usageError('The answer has no reader: stdout is closed, or /dev/null');
     return EXIT_OK;
   } catch (error) {
     io.stderr.writeLine(printableLine(`mcp-observatory hook: ${errorMessage(error)}`));

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { fstatSync, statSync } from 'node:fs';
+import { devNull } from 'node:os';
 import type { Writable } from 'node:stream';
 import { printable, printableLine } from '../../base/index.ts';
 
@@ -51,6 +53,12 @@ export class Output {
   /** Whether nobody reads any more. */
   get isClosed(): boolean {
     return this.#stream.destroyed;
+  }
+
+  /** Whether it goes to the null device, which Node opens too where a program is started with a closed one. */
+  get isNowhere(): boolean {
+    const { rdev } = 'fd' in this.#stream ? fstatSync(Number(this.#stream.fd)) : { rdev: 0 };
+    return rdev !== 0 && rdev === statSync(devNull, { throwIfNoEntry: false })?.rdev;
   }
 
   /** Writes text of any number of lines. */

@@ -1,6 +1,7 @@
 import { createRequire, register } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { diag } from '@opentelemetry/api';
+import { withStdoutUnused } from '../../base/index.ts';
 import { shareHooks } from './other-hooks.ts';
 import { preloads } from './preloads.ts';
 
@@ -36,7 +37,7 @@ export async function installModuleHooks(): Promise<void> {
   const ours = createRequire(require.resolve('@opentelemetry/instrumentation'));
   const synchronous = await synchronousHooks(ours);
   if (synchronous?.supportsSyncHooks() === true) synchronous.register({ exclude: EXCLUDED });
-  else register(HOOK, import.meta.url, { data: { exclude: EXCLUDED } });
+  else withStdoutUnused(() => register(HOOK, import.meta.url, { data: { exclude: EXCLUDED } }));
   const file = ours.resolve('import-in-the-middle');
   shareHooks(file);
   // Where nothing but us is loaded before the application, no other loader can be in the way.
