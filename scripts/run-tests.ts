@@ -15,7 +15,7 @@
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { rolldown } from 'rolldown';
 import { nameOfDatabase, noPostgres, startOwnPostgres } from '../test/support/postgres-server.ts';
@@ -82,7 +82,9 @@ const commonOf = (file: string) =>
 /** Keeps two processors busy itself: it runs when the others have ended. */
 const isLast = (file: string) => basename(file) === 'suites-without-network.long.test.js';
 
-const alone = files.filter((file) => options.long || runsAlone(file));
+/** What only the long run has takes long enough for a process of its own. */
+const isLong = (file: string) => dirname(file) !== TESTS || file.endsWith('.long.test.js');
+const alone = files.filter((file) => isLong(file) || runsAlone(file));
 const together = new Map<string | undefined, string[]>();
 for (const file of files.filter((one) => !alone.includes(one))) {
   together.set(commonOf(file), [...(together.get(commonOf(file)) ?? []), file]);
@@ -125,7 +127,7 @@ const env = {
 try {
   await runGroups(groups, { ...limits, env }, report);
   if (last.length > 0) await runGroups([last], { ...limits, env }, report);
-  if (options.long) await runFailedAlone(alone, { ...limits, env }, report, process.stdout);
+  if (options.long) await runFailedAlone(files, { ...limits, env }, report, process.stdout);
 } finally {
   rmSync(templates, { recursive: true, force: true });
 }

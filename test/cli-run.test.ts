@@ -15,6 +15,7 @@ import { readGolden } from '../src/golden/index.ts';
 import { serveMcp } from './support/http-mcp-server.ts';
 import { createScenario } from './support/scenario-tools.ts';
 import { type Script, ScriptedProvider, type Turn } from './support/scripted-provider.ts';
+import { longTest } from './support/size.ts';
 import { waitUntil } from './support/wait-until.ts';
 
 const served = await serveMcp(() => createScenario());
@@ -101,7 +102,7 @@ test('run --golden also writes the run as a golden', async () => {
   assert.equal((await readGolden(path)).provider_responses.length, 2);
 });
 
-test('Ctrl-C ends run with 130 and the result so far', async () => {
+longTest('Ctrl-C ends run with 130 and the result so far', async () => {
   await using model = await ScriptedProvider.start([SCRIPT[0] as Turn, { hang: true }]);
   const command = fileURLToPath(new URL('../lib/cli.js', import.meta.url));
   const args = [command, 'run', '--provider', 'openai', '--config', config, '--events', 'json', '--json'];

@@ -13,6 +13,7 @@ import { serveMcp } from './support/http-mcp-server.ts';
 import { docTool, tempFile } from './support/policy-fixtures.ts';
 import { runCommand } from './support/run-command.ts';
 import { type Script, ScriptedProvider } from './support/scripted-provider.ts';
+import { longTest } from './support/size.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const pin = (...args: string[]) => runCommand(gateCommand, ['pin', ...args], [], { NO_COLOR: '1' });
@@ -151,7 +152,7 @@ test('run takes a policy and pins: what is not approved is not called, also afte
   assert.equal(sums.state.calls, 2);
 });
 
-test('ask, golden record, golden replay and gate plan take a policy and pins', async () => {
+longTest('ask, golden record, golden replay and gate plan take a policy and pins', async () => {
   await using sums = await servedTool();
   const { config, policy, pins } = sums;
   new PinStore().save(pins);

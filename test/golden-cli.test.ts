@@ -8,6 +8,7 @@ import { readGolden, writeGolden } from '../src/golden/index.ts';
 import { scenarioServer } from './support/ghost.ts';
 import { runCommand } from './support/run-command.ts';
 import { ScriptedProvider } from './support/scripted-provider.ts';
+import { longTest } from './support/size.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'golden-cli-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -17,43 +18,46 @@ writeFileSync(config, JSON.stringify({ mcpServers: { s: scenarioServer() } }));
 const golden = (...args: string[]) =>
   runCommand(goldenCommand, args, [], { OPENAI_API_KEY: 'k', NO_COLOR: '1' });
 
-test('the commands of docs/goldens.md record a run, replay it alone, with others, and with live tools', async () => {
-  await using model = await ScriptedProvider.start([
-    { calls: [{ name: 's__add', arguments: { a: 1, b: 2 } }] },
-    { text: 'It is 3.' },
-  ]);
-  const out = join(folder, 'refund.json');
-  const address = ['--base-url', model.baseUrl('openai')];
-  const written = await golden(
-    'record',
-    '--provider',
-    'openai',
-    '--config',
-    config,
-    '--out',
-    out,
-    ...address,
-    'Add.',
-  );
-  assert.equal(written.code, 0, written.stderr);
-  assert.equal(written.stdout, `${out}: scripted, 2 exchanges, 1 tool calls\n`);
-  assert.equal((await readGolden(out)).test_name, 'refund');
-  const docs = readFileSync(new URL('../../docs/goldens.md', import.meta.url), 'utf8');
-  for (const command of [
-    'golden record --provider',
-    'golden replay goldens/refund.json --live-tools',
-    '--json',
-  ]) {
-    assert.ok(docs.includes(command));
-  }
-  const replayed = await golden('replay', out);
-  assert.deepEqual([replayed.code, replayed.stdout], [0, `same  ${out} (scripted)\n`]);
-  const live = await golden('replay', out, '--live-tools', '--json');
-  assert.equal(live.code, 0);
-  assert.deepEqual(live.rows, [
-    { path: out, test_name: 'refund', source: 'scripted', outcome: 'same', findings: [] },
-  ]);
-});
+longTest(
+  'the commands of docs/goldens.md record a run, replay it alone, with others, and with live tools',
+  async () => {
+    await using model = await ScriptedProvider.start([
+      { calls: [{ name: 's__add', arguments: { a: 1, b: 2 } }] },
+      { text: 'It is 3.' },
+    ]);
+    const out = join(folder, 'refund.json');
+    const address = ['--base-url', model.baseUrl('openai')];
+    const written = await golden(
+      'record',
+      '--provider',
+      'openai',
+      '--config',
+      config,
+      '--out',
+      out,
+      ...address,
+      'Add.',
+    );
+    assert.equal(written.code, 0, written.stderr);
+    assert.equal(written.stdout, `${out}: scripted, 2 exchanges, 1 tool calls\n`);
+    assert.equal((await readGolden(out)).test_name, 'refund');
+    const docs = readFileSync(new URL('../../docs/goldens.md', import.meta.url), 'utf8');
+    for (const command of [
+      'golden record --provider',
+      'golden replay goldens/refund.json --live-tools',
+      '--json',
+    ]) {
+      assert.ok(docs.includes(command));
+    }
+    const replayed = await golden('replay', out);
+    assert.deepEqual([replayed.code, replayed.stdout], [0, `same  ${out} (scripted)\n`]);
+    const live = await golden('replay', out, '--live-tools', '--json');
+    assert.equal(live.code, 0);
+    assert.deepEqual(live.rows, [
+      { path: out, test_name: 'refund', source: 'scripted', outcome: 'same', findings: [] },
+    ]);
+  },
+);
 
 test('replay ends with 1 and names the places when a golden differs, is edited or is no golden', async () => {
   const library = new URL('../../goldens/openai/edge_case_empty_result.json', import.meta.url);

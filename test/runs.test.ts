@@ -19,6 +19,7 @@ import { noPostgres, type PostgresServer, startQuietPostgres } from './support/p
 import { random } from './support/random.ts';
 import { runCommand } from './support/run-command.ts';
 import { chat, OLD, PAYMENT, RETRIED, runOf, SHADOW, tool } from './support/seeded-runs.ts';
+import { sized } from './support/size.ts';
 
 let own: Promise<PostgresServer> | undefined;
 const startOnce = () => {
@@ -217,7 +218,7 @@ for (const databases of all) {
         '日本',
         '\n',
       ];
-      for (let i = 0; i < 300; i += 1) {
+      for (let i = 0; i < sized(60, 1000); i += 1) {
         const length = 1 + below(12);
         const filter = Array.from({ length }, () => pieces[below(pieces.length)]).join('');
         const { problems } = parseFilter(filter);
