@@ -1,13 +1,12 @@
 /**
  * Runs the compiled tests, three processes at a time (two with `--long`), and fails when none ran.
  *
- * Usage: node dist/scripts/run-tests.js [--long | --rest] [--reverse] [--list] [NAME...]
+ * Usage: node dist/scripts/run-tests.js [--long] [--reverse] [--list] [NAME...]
  *
  * Without `--long`, `dist/test/*.test.js`: what a change is tried with. With it, the suites that need more time, other
  * languages or the npm registry: `dist/test/*.long.test.js` and `dist/test/long/*.test.js`, and again, in full, those of
  * the others that come in two sizes (test/support/size.ts), unless one of the former runs them. A name picks the files
- * that contain it. `--rest` runs what `--long` does not, for both in a row. `--reverse` turns the order of the files
- * around, which shows a test that depends on another one.
+ * that contain it. `--reverse` turns the order of the files around, which shows a test that depends on another one.
  *
  * Files share a few processes, because one of its own costs each the time to load everything. A file that needs its
  * own says so in a comment, `// Runs alone: <why>`. One that leaves a hook of `require()` says `// Runs with the others
@@ -30,7 +29,6 @@ const PROCESSES = 3;
 const { values: options, positionals: names } = parseArgs({
   options: {
     long: { type: 'boolean', default: false },
-    rest: { type: 'boolean', default: false },
     reverse: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
   },
@@ -70,8 +68,7 @@ function isTwoSized(name: string): boolean {
 
 function isInRun(name: string): boolean {
   if (name.endsWith('.long.test.js')) return options.long;
-  if (options.long) return isTwoSized(name) && (names.length > 0 || !runsWithoutNetwork(name));
-  return !options.rest || !(isTwoSized(name) || runsWithoutNetwork(name));
+  return !options.long || (isTwoSized(name) && (names.length > 0 || !runsWithoutNetwork(name)));
 }
 
 const says = (what: RegExp) => (file: string) => what.test(readFileSync(file, 'utf8'));

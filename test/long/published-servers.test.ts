@@ -1,5 +1,5 @@
 /**
- * Servers that others have published, on npm and PyPI: all that is done with a server, by one script. Fourteen of them;
+ * Servers that others have published, on npm and PyPI: all that is done with a server, by one script. Twenty of them;
  * `OBSERVATORY_TEST_SIZE=million` drives all.
  */
 import assert from 'node:assert/strict';

@@ -13,10 +13,7 @@ export interface PublishedServer {
   /** Files that it wants to find in its folder. */
   readonly files?: Readonly<Record<string, string>>;
   readonly call: { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> };
-  /**
-   * Driven only with all of them: it is another server of the same project, needs an environment of its own, or is made
-   * with the same SDK in the same way as others and takes long to install.
-   */
+  /** Driven only with all of them: it is another server of the same project, or needs an environment of its own. */
   readonly isCostly?: true;
   /** Why there are no spans of it at the collector. */
   readonly unseen?: string;
@@ -51,7 +48,6 @@ export const PUBLISHED: readonly PublishedServer[] = [
   {
     spec: 'tavily-mcp@0.2.22',
     from: 'npm',
-    isCostly: true,
     env: { TAVILY_API_KEY: 'none' },
     call: { name: 'tavily_search', arguments: { query: 'otters' } },
   },
@@ -64,7 +60,6 @@ export const PUBLISHED: readonly PublishedServer[] = [
   {
     spec: 'mcp-server-kubernetes@4.1.7',
     from: 'npm',
-    isCostly: true,
     call: { name: 'ping', arguments: {} },
   },
   {
@@ -104,14 +99,12 @@ export const PUBLISHED: readonly PublishedServer[] = [
   {
     spec: '@modelcontextprotocol/server-slack@2025.4.25',
     from: 'npm',
-    isCostly: true,
     env: { SLACK_BOT_TOKEN: 'none', SLACK_TEAM_ID: 'none' },
     call: { name: 'slack_list_channels', arguments: {} },
   },
   {
     spec: '@modelcontextprotocol/server-github@2025.4.8',
     from: 'npm',
-    isCostly: true,
     call: { name: 'search_repositories', arguments: { query: 'otters' } },
   },
   {
@@ -129,14 +122,12 @@ export const PUBLISHED: readonly PublishedServer[] = [
   {
     spec: '@elastic/mcp-server-elasticsearch@0.3.1',
     from: 'npm',
-    isCostly: true,
     env: { ES_URL: 'http://127.0.0.1:1', ES_API_KEY: 'none' },
     call: { name: 'list_indices', arguments: { indexPattern: '*' } },
   },
   {
     spec: '@cocal/google-calendar-mcp@2.6.3',
     from: 'npm',
-    isCostly: true,
     env: { GOOGLE_OAUTH_CREDENTIALS: 'FOLDER/none.json' },
     files: {
       'none.json': JSON.stringify({
