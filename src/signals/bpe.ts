@@ -57,9 +57,18 @@ export function hasVocabulary(encoding: Encoding): boolean {
   return vocabularies.has(encoding);
 }
 
+/** What is being read in the background: several who ask for it meanwhile wait for one reading. */
+const readings = new Map<Encoding, Promise<void>>();
+
 /** Reads a vocabulary in the background, in slices of a few milliseconds. */
 export async function loadVocabulary(encoding: Encoding): Promise<void> {
   if (vocabularies.has(encoding)) return;
+  const reading = readings.get(encoding) ?? readVocabulary(encoding).finally(() => readings.delete(encoding));
+  readings.set(encoding, reading);
+  await reading;
+}
+
+async function readVocabulary(encoding: Encoding): Promise<void> {
   const packed = await readFile(packageFile(`vocabularies/${encoding}.br`));
   const file: Buffer = await promisify(brotliDecompress)(packed);
   vocabularies.set(encoding, await takeInSlices(parseInSteps(file)));
