@@ -93,7 +93,7 @@ async function loadAll(address: string): Promise<Readonly<Record<string, unknown
 }
 
 const isRows = (value: unknown): value is Rows => Array.isArray(value) && typeof value[0] === 'object';
-const keysOf = ({ rows: [first] }: { rows: Rows }) => Object.keys(first ?? {}).join();
+const listKeys = ({ rows: [first] }: { rows: Rows }) => Object.keys(first ?? {}).join();
 
 /** The longest list of objects of an answer, with those like it: two ranges, what waits and what was decided. */
 function findRows(answer: Readonly<Record<string, unknown>>): Rows {
@@ -105,7 +105,7 @@ function findRows(answer: Readonly<Record<string, unknown>>): Rows {
     own.length > 0 ? own : entries.flatMap(([of, value]) => inside(of, Object.values(value ?? {})));
   const [longest] = [...lists].sort((a, b) => b.rows.length - a.rows.length);
   if (longest === undefined) return Object.values(answer).every(Array.isArray) ? [] : [answer];
-  const alike = lists.filter((list) => keysOf(list) === keysOf(longest));
+  const alike = lists.filter((list) => listKeys(list) === listKeys(longest));
   if (alike.length === 1) return longest.rows;
   return alike.flatMap(({ of, rows }) => rows.map((row) => ({ of, ...row })));
 }
