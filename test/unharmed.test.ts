@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { context, createContextKey, ROOT_CONTEXT } from '@opentelemetry/api';
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { importPeer } from '../src/base/index.ts';
+import { ensureContextManager, importPeer } from '../src/base/index.ts';
 import { createExitDeadline, flushOnExit } from '../src/setup/exit.ts';
 import { bundle } from './support/bundle.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './support/otlp-receiver.ts';
@@ -144,8 +143,7 @@ test('a database that does not answer has one deadline at the end of a program, 
 });
 
 test('an optional package is imported without a context, which Deno would keep for the requests of servers', async () => {
-  const manager = new AsyncLocalStorageContextManager().enable();
-  context.setGlobalContextManager(manager);
+  ensureContextManager();
   const key = createContextKey('of the caller');
   Reflect.set(globalThis, 'seenByImport', () => context.active().getValue(key));
   const load = () =>

@@ -75,13 +75,18 @@ export function onStdoutUse(listener: Listener<NodeJS.WriteStream>): () => void 
 export function withStdoutUnused(work: () => void): void {
   const found = Object.getOwnPropertyDescriptor(process, 'stdout');
   const get = found?.configurable === true ? found.get : undefined;
+  if (found === undefined || get === undefined) {
+    work();
+    return;
+  }
+  const open = (): NodeJS.WriteStream => get.call(process);
   const late = new Writable({
-    write: (chunk, _encoding, done) => void (get?.call(process) as NodeJS.WriteStream).write(chunk, done),
+    write: (chunk, _encoding, done) => void open().write(chunk, done),
   });
-  if (get !== undefined) Object.defineProperty(process, 'stdout', { ...found, get: () => late });
+  Object.defineProperty(process, 'stdout', { ...found, get: () => late });
   try {
     work();
   } finally {
-    if (found !== undefined && get !== undefined) Object.defineProperty(process, 'stdout', found);
+    Object.defineProperty(process, 'stdout', found);
   }
 }
