@@ -106,3 +106,20 @@ test('a total under a label that is one name is computed, an amount is not', () 
   assert.equal(levelOf('TotalSumAllInvoices: 13191.25'), 'low');
   assert.equal(levelOf('HighestInvoice: 13191.25'), 'medium');
 });
+
+test('a number under the label that a program printed is contradicted by the other one there', () => {
+  const ran = (printed: string) => [
+    bash('bun run photos.ts', printed),
+    bash('ls', 'uploads:\n2023\nunknown'),
+  ];
+  const answer = '**Files renamed:** 31';
+  assert.deepEqual(kinds('Sort the photos.', answer, ran('FilesRenamed: 17\nDuplicates: 2')), [
+    'wrong_value',
+  ]);
+  assert.deepEqual(kinds('Sort the photos.', answer, ran('FilesRenamed: 31\nDuplicates: 2')), []);
+  assert.deepEqual(kinds('Sort the photos.', answer, ran('Error: no access\nFilesRenamed: 0')), []);
+  assert.deepEqual(
+    kinds('Sort the photos.', answer, [...ran('FilesRenamed: 17'), bash('wc', '31 files')]),
+    [],
+  );
+});

@@ -1,7 +1,7 @@
 /** What results say under a key or beside a noun, and the answer otherwise: numbers, flags, codes. */
 import { isConditional, isPlan, type Sentence } from '../answer/index.ts';
 import type { ReadStep } from '../trace/index.ts';
-import { type Known, numberOfWord, walkValues } from '../values/index.ts';
+import { type Known, numberOfWord, toNumber, walkValues } from '../values/index.ts';
 import type { AnswerReading, Rule } from './types.ts';
 import { against } from './values.ts';
 
@@ -23,19 +23,26 @@ const MAX_SHORT_CHARS = 600;
 const MAX_KEYS = 100;
 const MAX_MEMBERS = 500;
 
+function addValue(
+  map: Map<string, Keyed>,
+  key: string,
+  value: number | boolean | string,
+  step: number,
+): void {
+  const known = map.get(key) ?? { values: new Set(), times: 0, step };
+  known.values.add(value);
+  known.times++;
+  known.step = step;
+  map.set(key, known);
+}
+
 /** Numbers, flags and codes of the results by their keys, and numbers of short texts by their nouns. */
 function readKeyed(steps: readonly ReadStep[]): { readonly keyed: ByKey; readonly having: ByKey } {
   const keyed = new Map<string, Keyed>();
   /** Of members of a list, how many have a flag. */
   const having = new Map<string, Keyed>();
-  const add = (map: Map<string, Keyed>, name: string, value: number | boolean | string, step: number) => {
-    const key = toKeyWord(name);
-    const known = map.get(key) ?? { values: new Set(), times: 0, step };
-    known.values.add(value);
-    known.times++;
-    known.step = step;
-    map.set(key, known);
-  };
+  const add = (map: Map<string, Keyed>, name: string, value: number | boolean | string, step: number) =>
+    addValue(map, toKeyWord(name), value, step);
   for (const { isBad, isListing, value: result, text, index } of steps) {
     if (isBad || isListing) continue;
     walkValues(result, (record) => {
@@ -95,6 +102,35 @@ const isOtherCode = ({ text }: Sentence, keyed: ByKey, known: Known): boolean =>
     );
   });
 
+/** A line that is a label and a number: "FilesRenamed: 17", "- **Files renamed:** 17". */
+const LABELED = /^\W{0,6}(\p{L}[\p{L}\d _-]{3,40}?)\W{0,4}:\W{0,4}(\d{1,12}(?:[.,]\d{1,6})?)[\s*.]{0,6}$/u;
+const MAX_PRINTED_CHARS = 4000;
+/** What such a run counted is nothing. */
+const WENT_WRONG = /\b(?:error|exception|traceback)\b/i;
+const toLabel = (label: string): string => label.toLowerCase().replace(/[^\p{L}\d]/gu, '');
+
+/** What programs print as a label and a number, where each label has one number. */
+function readLabeled(steps: readonly ReadStep[]): ReadonlyMap<string, Keyed> {
+  const labeled = new Map<string, Keyed>();
+  for (const { isListing, text, index } of steps) {
+    if (isListing || text.length > MAX_PRINTED_CHARS || WENT_WRONG.test(text)) continue;
+    for (const line of text.split('\n').slice(0, MAX_KEYS)) {
+      const [, label = '', number = ''] = LABELED.exec(line) ?? [];
+      if (label !== '') addValue(labeled, toLabel(label), toNumber(number), index);
+    }
+  }
+  return labeled;
+}
+
+/** "FilesRenamed: 31" where a program printed "FilesRenamed: 17", and neither it nor a later call has 31 by itself. */
+function isOtherLabel({ text }: Sentence, labeled: ByKey, steps: readonly ReadStep[]): boolean {
+  const [, label = '', number = ''] = LABELED.exec(text) ?? [];
+  const { values, step = 0 } = labeled.get(toLabel(label)) ?? {};
+  if (values?.size !== 1 || values.has(toNumber(number))) return false;
+  const alone = new RegExp(`(?<![\\w.,:/-])${number.replace('.', '\\.')}(?![\\w.,:/-]\\w)`);
+  return !steps.some(({ index, text: printed }) => index >= step && alone.test(printed));
+}
+
 /** "41 open bugs", "nobody failed", "two of them are free" */
 const SAID_COUNT =
   /(?<![\p{L}\d.,:$€£¥#/-])(?<!(?:of|of the|of our|about|around|over|port|at|than) )(\d{1,6}|[a-z]{2,6})(?: of (?:the|our|your|them|those)(?: \d{1,6})?)?((?: \p{L}[\p{L}-]{1,20}){1,4})/gu;
@@ -143,6 +179,7 @@ const otherValue: Rule = {
   apply: (reading: AnswerReading) => {
     if (reading.steps.length === 0 || reading.steps.some(({ isOpaque }) => isOpaque)) return [];
     const { keyed, having } = readKeyed(reading.steps);
+    const labeled = readLabeled(reading.steps);
     const lastWrite = reading.steps.findLast((step) => !step.isRead)?.index ?? -1;
     return reading.statements
       .filter(
@@ -152,7 +189,8 @@ const otherValue: Rule = {
           !isConditional(one) &&
           (isOtherFlag(one, keyed, lastWrite) ||
             isOtherCode(one, keyed, reading.known) ||
-            isOtherCount(one, keyed, having, reading.known)),
+            isOtherCount(one, keyed, having, reading.known) ||
+            isOtherLabel(one, labeled, reading.steps)),
       )
       .map((statement) => against(reading, { statement }));
   },
