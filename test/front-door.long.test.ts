@@ -32,8 +32,8 @@ async function startUp(port = '0'): Promise<typeof up> {
   const args = ['--json', '--data-dir', store, '--port', port, '--http-port', '0', '--grpc-port', '0'];
   const child = spawn(process.execPath, [MAIN, 'up', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');
-  const { page } = JSON.parse(String(line)) as { page: string };
-  return { child, page, address: new URL(page).origin };
+  const { page, mcp } = JSON.parse(String(line)) as { page: string; mcp: string };
+  return { child, page, address: new URL(mcp).origin };
 }
 
 async function kill(): Promise<void> {
@@ -106,7 +106,8 @@ test('a gate of another process waits for the person at the page, and its token 
   assert.equal((await post(path, bearer(gate_token), undefined, 'GET')).status, 403);
   assert.equal((await asks(gate_token, `SELECT mcp_reviews_claim('thief', 1000, NULL, NULL)`)).status, 400);
   assert.equal((await asks(read_token, 'SELECT 1')).status, 403);
-  const { headers } = await post(up.page, {}, undefined, 'GET');
+  const { host, search } = new URL(up.page);
+  const { headers } = await post(`${up.address}/${search}`, { host }, undefined, 'GET');
   const key = new URL(String(headers.location), up.address).searchParams.get('key') ?? '';
   const session = { ...JSON_TYPE, cookie: String(headers['set-cookie']?.[0]), 'x-observatory-key': key };
   assert.equal((await post(path, session, approval)).status, 200);

@@ -31,7 +31,10 @@ describe('the page', { skip: noPostgres() }, () => {
   /** What `fetch` would not send: any host, any header. */
   const ask = (url: string, headers: Record<string, string> = {}, method = 'GET') =>
     new Promise<{ status: number; headers: Record<string, unknown>; body: string }>((resolve, reject) => {
-      const sent = request(url, { method, headers: { ...BEARER, ...headers } }, (response) => {
+      const { host, port, pathname, search } = new URL(url);
+      // Browsers know the names below `localhost`, Node asks the system.
+      const at = { host: '127.0.0.1', port, path: pathname + search, method };
+      const sent = request({ ...at, headers: { host, ...BEARER, ...headers } }, (response) => {
         let body = '';
         response.setEncoding('utf8').on('data', (chunk) => {
           body += chunk;
@@ -209,6 +212,7 @@ describe('the page', { skip: noPostgres() }, () => {
     assert.equal((await ask(address, none)).status, 200, 'the page itself has no data');
     assert.equal((await ask(runs, none)).status, 401);
     assert.equal((await ask(`${address}?token=wrong`, none)).status, 401);
+    assert.equal((await ask(`${address}${new URL(url).search}`, none)).status, 401, 'by another name');
     const opened = await ask(url, none);
     assert.equal(opened.status, 303);
     const [, key = ''] = /^\/\?key=([\w-]{43})$/u.exec(String(opened.headers.location)) ?? [];
@@ -235,6 +239,13 @@ describe('the page', { skip: noPostgres() }, () => {
     assert.equal((await ask(runs, reading)).status, 200);
     assert.equal((await ask(decide, reading, 'POST')).status, 403);
     assert.equal((await ask(`${runs}/${RUN}/golden`, reading, 'POST')).status, 403);
+    await using again = await startPage({ db, port: 0, readToken });
+    assert.match(new URL(url).hostname, /^up-[\da-f]{10}\.localhost$/u);
+    assert.notEqual(
+      new URL(again.url).hostname,
+      new URL(url).hostname,
+      'what was left under a name stays there',
+    );
     const bearer = { authorization: `Bearer ${new URL(page.url).searchParams.get('token')}` };
     assert.equal((await ask(runs, bearer)).status, 401, 'the token of an address is no bearer token');
   });

@@ -141,9 +141,9 @@ async function startUp(cli: string, directory: string): Promise<Up> {
   const [line] = (await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line')) as [
     string,
   ];
-  const { page, http, ...rest } = JSON.parse(line) as { page: string; http: string; read_token?: string };
+  const { mcp, http, ...rest } = JSON.parse(line) as { mcp: string; http: string; read_token?: string };
   const headers = rest.read_token === undefined ? {} : { authorization: `Bearer ${rest.read_token}` };
-  return { child, page, http, headers };
+  return { child, page: new URL('/', mcp).href, http, headers };
 }
 
 /** An agent that asks in SQL. */

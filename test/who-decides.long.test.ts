@@ -49,6 +49,13 @@ const APPROVE = Buffer.from('{"decision":"approve"}');
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 
+/** A page that leaves a service worker, which answers in place of whoever listens there later. */
+const LEAVES_WORKER = `<body><script>navigator.serviceWorker.register('/worker.js')
+  .then(() => navigator.serviceWorker.ready).then(() => { document.body.textContent = 'worker is left'; });</script>`;
+const WORKER = `addEventListener('install', () => skipWaiting());
+addEventListener('activate', (event) => event.waitUntil(clients.claim()));
+addEventListener('fetch', (event) => event.respondWith(new Response('the worker has this page')));`;
+
 interface Running {
   readonly child: ChildProcess;
   readonly address: string;
@@ -93,7 +100,7 @@ for (const command of ['ui', 'up']) {
       const ready = JSON.parse(line) as Record<string, string>;
       const printed = [ready.page ?? ready.url ?? ''];
       lines.on('line', (next) => printed.push((JSON.parse(next) as { page: string }).page));
-      const address = new URL('/', printed[0]).href;
+      const address = new URL('/', ready.mcp).href;
       return {
         child,
         address,
@@ -382,6 +389,30 @@ for (const command of ['ui', 'up']) {
         await shows(view, 'by Ada');
       });
       assert.equal((await queue.get(id)).decidedBy, 'page:Ada');
+    });
+
+    test('a script that another listener at the port left in the browser sees no token', {
+      skip: noBrowser(command),
+    }, async () => {
+      const { port } = new URL(page.address);
+      await end(page);
+      const squatter = createServer(({ url: path }, response) => {
+        const type = path === '/worker.js' ? 'text/javascript' : 'text/html';
+        response.writeHead(200, { 'content-type': type });
+        response.end(path === '/worker.js' ? WORKER : LEAVES_WORKER);
+      });
+      await once(squatter.listen(Number(port), '127.0.0.1'), 'listening');
+      await visit(`http://127.0.0.1:${port}/`, async (view) => {
+        await shows(view, 'worker is left');
+        squatter.close();
+        squatter.closeAllConnections();
+        page = await start(port);
+        await view.open(`${page.printed.at(-1)}#/waiting/${id}`);
+        await shows(view, 'Approve');
+        await isUndecided();
+        await view.open(page.address);
+        await shows(view, 'the worker has this page');
+      });
     });
 
     test('the shell decides with the right to the database, under a name', async () => {

@@ -80,7 +80,8 @@ const watchers = new Set<() => void>();
 
 /** Locks the page where the server does not know this browser. */
 export function sessionOver({ status }: ApiError): void {
-  if (status !== 401) return;
+  // 421: the page was started anew, and has another name.
+  if (status !== 401 && status !== 421) return;
   isLocked = true;
   for (const watcher of watchers) watcher();
 }
@@ -110,8 +111,7 @@ export function Locked() {
     <Empty isPage title="This browser is not signed in">
       <p>
         Open the newest address that <code>mcp-observatory up</code> or <code>ui</code> printed where it runs.
-        Each address is for one browser, and ends with the process: after a restart there is a new one. Then
-        this tab goes on by itself.
+        Each address is for one browser, and ends with the process: after a restart there is a new one.
       </p>
       <p class="dim">In the shell, what waits is listed and decided with:</p>
       <CopyLines text="npx mcp-observatory approvals list" label="Copy the command" />

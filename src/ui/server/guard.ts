@@ -20,6 +20,8 @@ export function setSecurityHeaders(response: ServerResponse): void {
 export interface GuardOptions {
   /** Names by which the page may be addressed, with their ports, e.g. `127.0.0.1:4320`; undefined for any. */
   readonly hosts: readonly string[] | undefined;
+  /** The one name by which a browser may use the address; undefined for any. */
+  readonly tradeHost?: string | undefined;
   /** Name of the cookie of a session. */
   readonly cookie: string;
   readonly access: Access;
@@ -49,11 +51,12 @@ export function checkRequest(request: IncomingMessage, options: GuardOptions): V
   const { hosts, access, cookie } = options;
   const host = request.headers.host ?? '';
   if (hosts !== undefined && !hosts.includes(host))
-    return refused(421, `This page answers to ${hosts.join(' and ')} only`);
+    return refused(421, `This page answers to ${hosts[0]}, and to the address that it printed`);
   const url = new URL(request.url ?? '/', 'http://page');
   if (!isFromHere(request, host, url.pathname)) return refused(403, 'Requests from other pages are refused');
   const token = url.searchParams.get('token');
   if (token !== null && url.pathname === '/' && request.method === 'GET') {
+    if (options.tradeHost !== undefined && host !== options.tradeHost) return refused(401, LOCKED);
     url.searchParams.delete('token');
     const session = access.trade(token);
     if (session !== undefined) {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { errorMessage, ObservatoryError, PortConnections } from '../../base/index.ts';
@@ -87,7 +88,13 @@ export async function startPage(options: PageOptions): Promise<Page> {
   const live = new Live(db, questions);
   const watch = new StoreWatch(db);
   const hosts: string[] = [];
-  const guard = { hosts: LOOPBACK.has(host) ? hosts : undefined, access, cookie: '', onTrade: () => {} };
+  const guard = {
+    hosts: LOOPBACK.has(host) ? hosts : undefined,
+    tradeHost: undefined as string | undefined,
+    access,
+    cookie: '',
+    onTrade: () => {},
+  };
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 5000 }, (request, response) => {
     connections.beginHttp(request, response);
     void handle(request, response, {
@@ -115,13 +122,17 @@ export async function startPage(options: PageOptions): Promise<Page> {
   hosts.push(`127.0.0.1:${open}`, `localhost:${open}`, `[::1]:${open}`);
   const name = host.includes(':') ? `[${host}]` : host;
   const address = `http://${name}:${open}/`;
-  const urlNow = () => `${address}?token=${encodeURIComponent(access.token)}`;
+  const isOnceNamed = LOOPBACK.has(host) && options.token === undefined;
+  const personal = isOnceNamed ? `http://${randomName()}.localhost:${open}/` : address;
+  if (isOnceNamed) guard.tradeHost = new URL(personal).host;
+  hosts.push(new URL(personal).host);
+  const urlNow = () => `${personal}?token=${encodeURIComponent(access.token)}`;
   // Browsers share cookies between the ports of a machine.
   guard.cookie = `mcp_observatory_${open}`;
   guard.onTrade = () => {
     if (options.token === undefined) options.onAddress?.(urlNow());
   };
-  const announcer = options.webhook === undefined ? undefined : new Announcer(db, options.webhook, address);
+  const announcer = options.webhook === undefined ? undefined : new Announcer(db, options.webhook, personal);
   const closeAll = async () => {
     await announcer?.close();
     await stop(server, live);
@@ -142,6 +153,12 @@ export async function startPage(options: PageOptions): Promise<Page> {
     [Symbol.asyncDispose]: close,
   };
 }
+
+/**
+ * A name for the browser of one start. Whoever listened at this port before may have left a service worker there, which would
+ * see the token and the key: browsers keep those by name.
+ */
+const randomName = (): string => `up-${randomBytes(5).toString('hex')}`;
 
 async function stop(server: Server, live: Live): Promise<void> {
   await live.close();
