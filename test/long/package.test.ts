@@ -74,7 +74,7 @@ test('a bare npx runs the demo, and then shows its run', async () => {
   assert.match(await consumers.npx(folder, 'demo'), CLAIM);
   assert.match(
     await consumers.npx(folder, 'runs', 'list'),
-    /observatory-demo: payment_risk_check.*send_payment/,
+    /May invoice INV-92311 be paid\?.*mcp-observatory-demo.*failed send_payment/,
   );
 });
 
