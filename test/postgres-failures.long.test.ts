@@ -264,7 +264,7 @@ describe('a database that cannot be reached', () => {
     const folder = mkdtempSync(join(tmpdir(), 'observatory-no-pg-'));
     try {
       symlinkSync(join(root, 'dist'), join(folder, 'dist'));
-      writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+      writeFileSync(join(folder, 'package.json'), '{"name":"mcp-observatory","type":"module"}');
       mkdirSync(join(folder, 'node_modules/@opentelemetry'), { recursive: true });
       symlinkSync(
         join(root, 'node_modules/@opentelemetry/api'),
