@@ -7,12 +7,12 @@ import { Writable } from 'node:stream';
 type Listener<S> = (stream: S) => void;
 
 class FirstUse<S> {
-  readonly #name: 'stdin' | 'stdout';
+  readonly #name: 'stdin' | 'stdout' | 'stderr';
   readonly #listeners = new Set<Listener<S>>();
   #original: PropertyDescriptor | undefined;
   #used: S | undefined;
 
-  constructor(name: 'stdin' | 'stdout') {
+  constructor(name: 'stdin' | 'stdout' | 'stderr') {
     this.#name = name;
   }
 
@@ -57,6 +57,7 @@ class FirstUse<S> {
 
 const stdin = new FirstUse<NodeJS.ReadStream>('stdin');
 const stdout = new FirstUse<NodeJS.WriteStream>('stdout');
+const stderr = new FirstUse<NodeJS.WriteStream>('stderr');
 
 /**
  * Calls back once the program itself uses `process.stdin`, before it gets the stream; never if it does not.
@@ -69,6 +70,23 @@ export function onStdinUse(listener: Listener<NodeJS.ReadStream>): () => void {
 /** As {@link onStdinUse}, for stdout. */
 export function onStdoutUse(listener: Listener<NodeJS.WriteStream>): () => void {
   return stdout.wait(listener);
+}
+
+/**
+ * Counts the output streams that the program uses for the first time from now on.
+ * @returns a function that ends the count and gives it.
+ */
+export function countOutputsUsed(): () => number {
+  let [count, isCounting] = [0, false];
+  const add = () => {
+    if (isCounting) count++;
+  };
+  const ends = [stdout.wait(add), stderr.wait(add)];
+  isCounting = true;
+  return () => {
+    for (const end of ends) end();
+    return count;
+  };
 }
 
 /** Does work of Node that pipes to stdout, such as the start of a thread: it opens stdout when there is something to write. */

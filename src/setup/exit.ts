@@ -1,5 +1,5 @@
 import { diag } from '@opentelemetry/api';
-import { errorMessage, isDoneWithin, ObservatoryError, onStdinUse } from '../base/index.ts';
+import { countOutputsUsed, errorMessage, isDoneWithin, ObservatoryError, onStdinUse } from '../base/index.ts';
 
 /** How long a program waits at its end for its last spans. */
 const EXIT_MS = 1000;
@@ -146,12 +146,17 @@ async function within(deadlineMs: number, work: Promise<void>): Promise<void> {
  */
 function onNaturalEnd(work: () => Promise<void>): () => void {
   const onBeforeExit = (): void => {
-    const idle = activeResources();
+    const idle = listResources();
+    const countUsed = countOutputsUsed();
     // After the other listeners and the promises they have settled.
     queueMicrotask(() => {
       process.nextTick(() => {
         // The event comes again when the application has finished what it started.
-        if (activeResources() > idle || !process.listeners('beforeExit').includes(onBeforeExit)) return;
+        const now = listResources();
+        // A pipe or terminal that the first line of output opened lasts, and no work is left for it.
+        const opened = Math.min(countUsed(), countStreams(now) - countStreams(idle));
+        if (now.length - Math.max(0, opened) > idle.length) return;
+        if (!process.listeners('beforeExit').includes(onBeforeExit)) return;
         process.removeListener('beforeExit', onBeforeExit);
         holdOtherListeners();
         void work();
@@ -173,7 +178,7 @@ function holdOtherListeners(): void {
   });
 }
 
-/** Bun has no such count: there the first `beforeExit` is taken as the end. */
-function activeResources(): number {
-  return process.getActiveResourcesInfo?.().length ?? 0;
-}
+/** Bun has no such list: there the first `beforeExit` is taken as the end. */
+const listResources = (): readonly string[] => process.getActiveResourcesInfo?.() ?? [];
+const countStreams = (resources: readonly string[]): number =>
+  resources.filter((type) => type === 'PipeWrap' || type === 'TTYWrap').length;

@@ -207,7 +207,12 @@ export function fitToType(schema: Schema): Schema {
   }
   if (types.includes('array') && schema.prefixItems === undefined) schema.items ??= {};
   const hasParts = PARTS.some(([type]) => types.includes(type));
-  if (types.length < 2 || !hasParts || schema.anyOf !== undefined || schema.enum !== undefined) return schema;
+  if (types.length < 2 || !hasParts) return schema;
+  if (schema.enum !== undefined) {
+    // Its values say all.
+    for (const keyword of PARTS[0]?.[1] ?? []) delete schema[keyword];
+    return schema;
+  }
   const { title, description, ...rest } = schema;
   return {
     ...(title === undefined ? {} : { title }),
