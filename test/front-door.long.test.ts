@@ -13,7 +13,7 @@ import { PostgresReviewQueue } from '../src/approvals/index.ts';
 import { PolicyGate } from '../src/policy/index.ts';
 import { PostgresLedger } from '../src/policy/postgres-ledger.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
-import { post } from './support/http-post.ts';
+import { getAsBrowser, post } from './support/http-post.ts';
 import { sized } from './support/size.ts';
 import { tempDir } from './support/temp-dir.ts';
 import { waitUntil } from './support/wait-until.ts';
@@ -106,8 +106,7 @@ test('a gate of another process waits for the person at the page, and its token 
   assert.equal((await post(path, bearer(gate_token), undefined, 'GET')).status, 403);
   assert.equal((await asks(gate_token, `SELECT mcp_reviews_claim('thief', 1000, NULL, NULL)`)).status, 400);
   assert.equal((await asks(read_token, 'SELECT 1')).status, 403);
-  const { host, search } = new URL(up.page);
-  const { headers } = await post(`${up.address}/${search}`, { host }, undefined, 'GET');
+  const { headers } = await getAsBrowser(up.page);
   const key = new URL(String(headers.location), up.address).searchParams.get('key') ?? '';
   const session = { ...JSON_TYPE, cookie: String(headers['set-cookie']?.[0]), 'x-observatory-key': key };
   assert.equal((await post(path, session, approval)).status, 200);

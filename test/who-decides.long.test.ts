@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { noChromium, type Visit, visit } from './support/chromium.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
-import { post } from './support/http-post.ts';
+import { getAsBrowser, post } from './support/http-post.ts';
 import { Installed } from './support/installed.ts';
 import {
   createRole,
@@ -139,13 +139,8 @@ for (const command of ['ui', 'up']) {
     const read = async (headers: Record<string, string>) =>
       (await post(`${page.address}api/waiting`, headers, undefined, 'GET')).status;
     const isUndecided = async () => assert.equal((await queue.get(id)).status, 'pending');
-    /** Asks for an address as a browser does, which knows names below `localhost`. */
-    const open = (address: string) => {
-      const { host, port, search } = new URL(address);
-      return post(`http://127.0.0.1:${port}/${search}`, { host }, undefined, 'GET');
-    };
     const signIn = async (address = page.printed.at(-1) ?? '') => {
-      const { status, headers } = await open(address);
+      const { status, headers } = await getAsBrowser(address);
       assert.equal(status, 303);
       const cookie = String(headers['set-cookie']?.[0]).split(';', 1)[0] ?? '';
       const key = new URL(String(headers.location), page.address).searchParams.get('key') ?? '';
@@ -257,9 +252,9 @@ for (const command of ['ui', 'up']) {
 
     test('an address is for one browser: used, guessed, raced for or from before a restart it opens nothing', async () => {
       const address = page.printed.at(-1) ?? '';
-      const opened = await Promise.all(Array.from({ length: 20 }, () => open(address)));
+      const opened = await Promise.all(Array.from({ length: 20 }, () => getAsBrowser(address)));
       assert.equal(opened.filter(({ status }) => status === 303).length, 1);
-      assert.equal((await open(address)).status, 401);
+      assert.equal((await getAsBrowser(address)).status, 401);
       await waitUntil(() => page.printed.at(-1) !== address);
       const session = await signIn();
       assert.equal(await read(session), 200);
@@ -274,7 +269,7 @@ for (const command of ['ui', 'up']) {
       await end(page);
       page = await start(port);
       assert.deepEqual([await read(session), await decide(session)], [401, 401]);
-      assert.ok([401, 421].includes((await open(address)).status));
+      assert.ok([401, 421].includes((await getAsBrowser(address)).status));
       assert.equal(await read({ authorization: `Bearer ${page.readToken}` }), 200, 'the read token stays');
       await isUndecided();
     });

@@ -17,7 +17,7 @@ import { answersServer, anyTool } from '../support/answers.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { HOSTILE } from '../support/hostile-cases.ts';
 import { askingStdio, floodingStdio, hostileHttp } from '../support/hostile-server.ts';
-import { post } from '../support/http-post.ts';
+import { getAsBrowser, post } from '../support/http-post.ts';
 import { Installed } from '../support/installed.ts';
 import { assertFree } from '../support/loop-hold.ts';
 import { startRedirecting } from '../support/redirecting-server.ts';
@@ -320,7 +320,7 @@ test('a link from another site opens the page, and nothing else from there is an
     'sec-fetch-dest': 'document',
   };
   const ask = async (url: URL | string, headers: Readonly<Record<string, string>>) =>
-    (await post(String(url), headers, undefined, 'GET')).status;
+    (await getAsBrowser(url, headers)).status;
   assert.equal(await ask(page, link), 303, 'the address with its token');
   assert.equal(await ask(new URL('/', page), link), 200);
   assert.equal(await ask(new URL('/', page), { ...link, 'sec-fetch-dest': 'iframe' }), 403);

@@ -34,3 +34,12 @@ export function post(
 function lengthOf(body: Buffer | undefined): Record<string, string> {
   return body === undefined ? {} : { 'content-length': String(body.length) };
 }
+
+/** Asks for an address of this machine as a browser does, which knows the names below `localhost` without asking anybody. */
+export function getAsBrowser(
+  address: URL | string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<HttpAnswer> {
+  const { host, port, pathname, search } = new URL(address);
+  return post(`http://127.0.0.1:${port}${pathname}${search}`, { host, ...headers }, undefined, 'GET');
+}
