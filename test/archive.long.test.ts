@@ -26,7 +26,7 @@ import {
 import { insertDay } from './support/day-of-rows.ts';
 import { exportSpans } from './support/export.ts';
 import { manySpans } from './support/many-spans.ts';
-import { noPostgres, runSql, startPostgres } from './support/postgres-server.ts';
+import { noPostgres, runSql, startOwnPostgres } from './support/postgres-server.ts';
 import { runCommand } from './support/run-command.ts';
 import { manyRows } from './support/size.ts';
 import { waitUntil } from './support/wait-until.ts';
@@ -55,7 +55,7 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
     );
 
   test('holds every row as the table did, and the table no row that it holds', async () => {
-    await using server = await startPostgres();
+    await using server = await startOwnPostgres();
     const url = await filledDays(server, 400);
     const pool = await openPool(url);
     const to = join(folder, 'equal');
@@ -79,7 +79,7 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
   });
 
   test('a span that arrives after its day was archived is kept, one that is sent again counts once', async () => {
-    await using server = await startPostgres();
+    await using server = await startOwnPostgres();
     const url = await server.createMigrated();
     const pool = await openPool(url);
     await archiveLate(pool, join(folder, 'late'));
@@ -87,7 +87,7 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
   });
 
   test('late spans stay, and are counted, while a transaction that is older than them is open', async () => {
-    await using server = await startPostgres();
+    await using server = await startOwnPostgres();
     const url = await server.createMigrated();
     const pool = await openPool(url);
     const to = join(folder, 'held-back');
@@ -120,7 +120,7 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
   });
 
   test(`a day of ${DAY_ROWS} rows is archived and reads back equal, though the process is killed meanwhile`, async () => {
-    await using server = await startPostgres();
+    await using server = await startOwnPostgres();
     const url = await server.createMigrated();
     const pool = await openPool(url);
     const to = join(folder, 'day');
@@ -165,7 +165,7 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
   });
 
   test('two processes at once: one works, the other says so', async () => {
-    await using server = await startPostgres();
+    await using server = await startOwnPostgres();
     const url = await filledDays(server, 300);
     const pool = await openPool(url);
     const to = join(folder, 'two');
@@ -180,7 +180,7 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
   });
 
   test('a file that cannot be written leaves its day in the database', async () => {
-    await using server = await startPostgres();
+    await using server = await startOwnPostgres();
     const url = await filledDays(server, 50);
     const pool = await openPool(url);
     const to = join(folder, 'blocked');
