@@ -138,6 +138,10 @@ for (const command of ['ui', 'up']) {
       (await post(`${page.address}${path}`, { ...JSON_TYPE, ...headers }, APPROVE)).status;
     const read = async (headers: Record<string, string>) =>
       (await post(`${page.address}api/waiting`, headers, undefined, 'GET')).status;
+    const makeRoles = () => {
+      const roles = installed.path('schema/roles.sql');
+      execFileSync(findPsql() ?? '', [url, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', roles]);
+    };
     const isUndecided = async () => assert.equal((await queue.get(id)).status, 'pending');
     const signIn = async (address = page.printed.at(-1) ?? '') => {
       const { status, headers } = await getAsBrowser(address);
@@ -460,15 +464,7 @@ for (const command of ['ui', 'up']) {
         assert.equal(status, Buffer.isBuffer(body) ? 404 : 200, path);
       }
       // A page of an agent's own, with its own state, over what it may read.
-      execFileSync(findPsql() ?? '', [
-        url,
-        '-X',
-        '-q',
-        '-v',
-        'ON_ERROR_STOP=1',
-        '-f',
-        installed.path('schema/roles.sql'),
-      ]);
+      makeRoles();
       await using login = await createRole(url, 'IN ROLE mcp_observatory_reader');
       const own = await start('0', login.url, join(tempDir(), 'state'));
       try {
@@ -484,15 +480,7 @@ for (const command of ['ui', 'up']) {
     test('the roles of the application and of those who look decide nothing', {
       skip: findPsql() === undefined && 'no psql',
     }, async () => {
-      execFileSync(findPsql() ?? '', [
-        url,
-        '-X',
-        '-q',
-        '-v',
-        'ON_ERROR_STOP=1',
-        '-f',
-        installed.path('schema/roles.sql'),
-      ]);
+      makeRoles();
       for (const role of ['writer', 'reader']) {
         await using login = await createRole(url, `IN ROLE mcp_observatory_${role}`);
         await using own = new PostgresReviewQueue({ connection: login.url });

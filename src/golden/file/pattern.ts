@@ -19,7 +19,7 @@ function escaped(text: string): string {
   return text.replace(/[*\\]/g, '\\$&');
 }
 
-/** What stands in a text in place of a secret. */
+/** The mark that replaces a secret in a text. */
 const MARK = /\[redacted(?:: [a-z ]{1,20})?\]/g;
 /** The same, without the white space that a secret has not. */
 const ONE_MARK = '\0';

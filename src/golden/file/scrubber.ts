@@ -137,7 +137,7 @@ export class Scrubber {
     return this.#secrets.size;
   }
 
-  /** Registers a value to remove everywhere, also where it stands in JSON within a text. */
+  /** Registers a value to remove everywhere, also from JSON within a text. */
   add(secret: string | undefined): void {
     const value = secret?.trim() ?? '';
     for (const form of [value, JSON.stringify(value).slice(1, -1)])

@@ -190,10 +190,10 @@ export function writeOtherProperties(
 }
 
 /** Keywords that assert something of values of one type alone. */
-const PARTS: readonly (readonly [type: string, keywords: readonly string[]])[] = [
-  ['object', ['properties', 'required', 'additionalProperties', 'propertyOrdering']],
-  ['array', ['items', 'prefixItems', 'minItems', 'maxItems']],
-];
+const PARTS = {
+  object: ['properties', 'required', 'additionalProperties', 'propertyOrdering'],
+  array: ['items', 'prefixItems', 'minItems', 'maxItems'],
+} as const;
 
 /**
  * Gemini refuses parts of a type beside another one, lists without `items`, and a list of types of which one has parts:
@@ -202,15 +202,15 @@ const PARTS: readonly (readonly [type: string, keywords: readonly string[]])[] =
 export function fitToType(schema: Schema): Schema {
   if (schema.type === undefined) return schema;
   const types = [schema.type].flat() as string[];
-  for (const [type, keywords] of PARTS) {
+  for (const [type, keywords] of Object.entries(PARTS)) {
     if (!types.includes(type)) for (const keyword of keywords) delete schema[keyword];
   }
   if (types.includes('array') && schema.prefixItems === undefined) schema.items ??= {};
-  const hasParts = PARTS.some(([type]) => types.includes(type));
+  const hasParts = Object.keys(PARTS).some((type) => types.includes(type));
   if (types.length < 2 || !hasParts) return schema;
   if (schema.enum !== undefined) {
     // Its values say all.
-    for (const keyword of PARTS[0]?.[1] ?? []) delete schema[keyword];
+    for (const keyword of PARTS.object) delete schema[keyword];
     return schema;
   }
   const { title, description, ...rest } = schema;

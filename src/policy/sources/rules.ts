@@ -28,7 +28,7 @@ export interface SourceRule {
   readonly path: FieldPattern['path'];
   readonly kinds: ReadonlySet<string>;
   readonly fields: readonly FieldPattern[];
-  /** Whether it has to be all that stands in a field. */
+  /** Whether the argument has to be the whole value of a field. */
   readonly isWhole: boolean;
   readonly otherwise: 'ask' | 'deny';
 }
