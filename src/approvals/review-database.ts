@@ -1,10 +1,11 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { Agent, type IncomingMessage, request } from 'node:http';
+import { Agent, request } from 'node:http';
 import {
   findRunningPage,
   ObservatoryError,
   printableLine,
   type RunningPage,
+  readBytes,
   withoutTracing,
 } from '../base/index.ts';
 import { readObject } from '../json/index.ts';
@@ -141,9 +142,9 @@ class FrontDoor implements Queryable {
       const fail = (error: Error) => reject(this.#unreachable(error.message, error));
       const signal = AbortSignal.timeout(this.#timeoutMs);
       const sent = request({ ...options, agent: this.#agent, signal }, (response) => {
-        readText(response).then((text) => {
+        readBytes(response, MAX_ANSWER_BYTES, tooLong).then((bytes) => {
           const { statusCode, headers: got } = response;
-          resolve({ status: statusCode, body: text, proof: got['x-observatory-proof'] });
+          resolve({ status: statusCode, body: bytes.toString('utf8'), proof: got['x-observatory-proof'] });
         }, fail);
       });
       sent.on('error', fail);
@@ -157,16 +158,7 @@ class FrontDoor implements Queryable {
   }
 }
 
-async function readText(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) throw new Error(`its answer has more than ${MAX_ANSWER_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
+const tooLong = () => new Error(`its answer has more than ${MAX_ANSWER_BYTES} bytes`);
 
 const CODES = [
   'DATABASE_REFUSED',

@@ -5,6 +5,7 @@
 import * as semconv from './semconv.ts';
 
 export { type Attempted, bisect } from './bisect.ts';
+export { readBytes } from './bounded-bytes.ts';
 export { BoundedNames } from './bounded-names.ts';
 export { userCacheFolder } from './cache-folder.ts';
 export {

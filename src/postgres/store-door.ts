@@ -7,7 +7,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { deserialize, serialize } from 'node:v8';
-import { ObservatoryError, withoutTracing } from '../base/index.ts';
+import { ObservatoryError, readBytes, withoutTracing } from '../base/index.ts';
 import { errorFields, toError } from './database-error.ts';
 import { REFRESHES } from './rollups.ts';
 import type { Database, QueryResult, ReadOnlyOptions, Statement } from './types.ts';
@@ -46,7 +46,9 @@ export async function openDoor(db: Answering): Promise<StoreDoor & { readonly st
   const server = createServer(async (request, response) => {
     try {
       if (!isToken(request, token)) return void response.writeHead(401).end();
-      const { statements, isForeign, timeoutMs } = deserialize(await readBody(request)) as Question;
+      const { statements, isForeign, timeoutMs } = deserialize(
+        await readBytes(request, MAX_QUESTION_BYTES, tooLong),
+      ) as Question;
       const results = await answer(db, statements, { isForeign, timeoutMs: Math.min(READ_MS, timeoutMs) });
       response.end(serialize({ results }));
     } catch (error) {
@@ -86,16 +88,7 @@ function isToken({ method, headers }: IncomingMessage, token: string): boolean {
   );
 }
 
-async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_QUESTION_BYTES) throw new Error(`A question has at most ${MAX_QUESTION_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
+const tooLong = () => new Error(`A question has at most ${MAX_QUESTION_BYTES} bytes`);
 
 /** The database behind a door: it reads, and refuses the rest. */
 export function databaseBehind({ url, token, spansUrl }: StoreDoor, name: string): Database {

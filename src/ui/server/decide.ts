@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { APPROVAL_SCOPES, type DecisionNow, decideNow, PostgresReviewQueue } from '../../approvals/index.ts';
-import { invalidOption, ObservatoryError } from '../../base/index.ts';
+import { invalidOption, ObservatoryError, readBytes } from '../../base/index.ts';
 import { isObject } from '../../json/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { readWaiting, type WaitingDetail } from '../../runs/index.ts';
@@ -76,15 +76,11 @@ export function readMember<T extends string>(name: string, known: readonly T[], 
 export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   if (type !== 'application/json') throw invalidOption('content-type', 'application/json', type);
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw invalidOption('the body', `at most ${maxBytes} bytes`, `${bytes} or more`);
-    chunks.push(chunk);
-  }
+  const body = await readBytes(request, maxBytes, (bytes) =>
+    invalidOption('the body', `at most ${maxBytes} bytes`, `${bytes} or more`),
+  );
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;
+    return JSON.parse(body.toString('utf8')) as unknown;
   } catch {
     throw new ObservatoryError('INVALID_OPTION', 'The body is not JSON');
   }
