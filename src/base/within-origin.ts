@@ -22,31 +22,29 @@ const OF_THE_BODY = [
  */
 export function fetchWithinOrigin(send: Fetch): Fetch {
   return async (input, init) => {
-    let address = new URL(input instanceof Request ? input.url : input);
+    let address: string | URL = input instanceof Request ? input.url : input;
     let request: RequestInit = { ...init, redirect: 'manual' };
     let response = await send(input, request);
     for (let followed = 0; ; followed += 1) {
-      const target = findTarget(response, address);
-      if (target === undefined) return response;
+      const location = REDIRECTS.has(response.status) ? response.headers.get('location') : null;
+      if (location === null) return response;
+      const from = new URL(address);
+      if (!URL.canParse(location, from.href)) return response;
+      const target = new URL(location, from);
       await response.body?.cancel();
-      if (target.origin !== address.origin || target.username !== '' || target.password !== '')
+      if (target.origin !== from.origin || target.username !== '' || target.password !== '')
         throw refused(
-          address,
+          from,
           `to ${toOrigin(target)}, which is another origin; use its address if you trust it`,
         );
-      if (followed >= MAX_REDIRECTS) throw refused(address, `more than ${MAX_REDIRECTS} times in a row`);
+      if (followed >= MAX_REDIRECTS) throw refused(from, `more than ${MAX_REDIRECTS} times in a row`);
       if (input instanceof Request || !isRepeatable(request.body))
-        throw refused(address, 'a request that cannot be repeated');
+        throw refused(from, 'a request that cannot be repeated');
       request = nextRequest(request, response.status);
       address = target;
       response = await send(address, request);
     }
   };
-}
-
-function findTarget({ status, headers }: Response, address: URL): URL | undefined {
-  const location = REDIRECTS.has(status) ? headers.get('location') : null;
-  return location !== null && URL.canParse(location, address.href) ? new URL(location, address) : undefined;
 }
 
 /** Schemes such as `file:` have no origin of their own. */

@@ -36,14 +36,14 @@ export function answersInTurn(send: Fetch, backlog: AnswerBacklog): Fetch {
     }
     open -= 1;
   };
-  return async (input, init) => {
-    if (typeof init?.body !== 'string' || !ANSWER.test(init.body.slice(0, 300))) return send(input, init);
+  const sendInTurn = async (...[input, init]: Parameters<Fetch>): Promise<Response> => {
     // Only a large batch gets here: reading stops long before.
     if (backlog.isOverfull) throw new Error('The server waits for too many answers at once');
-    const taken = backlog.add(init.body.length);
+    const taken = backlog.add(String(init?.body).length);
     if (open >= MAX_AT_ONCE) {
-      const { signal } = init;
-      await new Promise<void>((resolve) => waiting.push({ signal, send: resolve, drop: taken }));
+      await new Promise<void>((resolve) =>
+        waiting.push({ signal: init?.signal, send: resolve, drop: taken }),
+      );
     } else {
       open += 1;
     }
@@ -54,4 +54,8 @@ export function answersInTurn(send: Fetch, backlog: AnswerBacklog): Fetch {
       startNext();
     }
   };
+  return (input, init) =>
+    typeof init?.body === 'string' && ANSWER.test(init.body.slice(0, 300))
+      ? sendInTurn(input, init)
+      : send(input, init);
 }

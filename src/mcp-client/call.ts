@@ -146,25 +146,26 @@ function toLimits({ timeoutMs, maxTotalTimeoutMs, signal }: ToolCallOptions) {
     `No answer and no progress within ${idleMs} ms.`,
     `No answer within ${totalMs} ms in all.`,
   ];
-  const total = new Deadline(totalMs, [signal], {
-    timedOut: noAnswer,
+  const idle = new Deadline(idleMs, [signal], {
+    timedOut: noProgress,
     cancelled: () => 'cancelled by the caller',
   });
-  const idle = new Deadline(idleMs, [total.signal], {
-    timedOut: noProgress,
-    cancelled: ({ reason }) => reason,
-  });
+  let isOver = false;
+  const total = setTimeout(() => {
+    isOver = !idle.signal.aborted;
+    idle.abort(noAnswer);
+  }, totalMs);
   return {
     signal: idle.signal,
     progressed: () => idle.refresh(),
     exceeded: (): Outcome | undefined => {
       if (idle.passed) return { kind: 'timeout', message: noProgress, limit: 'idle', limitMs: idleMs };
-      if (total.passed) return { kind: 'timeout', message: noAnswer, limit: 'total', limitMs: totalMs };
+      if (isOver) return { kind: 'timeout', message: noAnswer, limit: 'total', limitMs: totalMs };
       return undefined;
     },
     clear: () => {
       idle.clear();
-      total.clear();
+      clearTimeout(total);
     },
   };
 }

@@ -37,6 +37,10 @@ export class Deadline {
     return this.#controller.signal;
   }
 
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
   refresh(): void {
     if (!this.signal.aborted) this.#timer.refresh();
   }

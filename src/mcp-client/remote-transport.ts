@@ -61,6 +61,7 @@ export async function openRemoteTransport(
   let established = false;
   let isExpired = false;
   const unanswered = new Set<Promise<unknown>>();
+  const watch = new RequestWatch();
   const exchange: typeof fetch = async (input, init) => {
     let response: Response;
     try {
@@ -77,6 +78,7 @@ export async function openRemoteTransport(
       onExceeded: options.onLost,
       room: () => backlog.room(init?.signal),
       requestId: requestIdIn(init),
+      onAnswered: (id) => watch.streamEnded(id),
     });
     // What an SSE server says to a POST is no answer; that comes on its stream.
     const isReceipt = options.kind === 'sse' && bounded.ok;
@@ -89,17 +91,18 @@ export async function openRemoteTransport(
     if (answer.error !== undefined) throw answer.error;
     return answer.response;
   };
-  const watch = new RequestWatch((input, init) => {
+  const watched: typeof fetch = (input, init) => {
     const answer = exchange(input, init);
     if (init?.method === 'POST') {
-      const settled = answer.then(noop, noop).finally(() => unanswered.delete(settled));
+      const done = (): void => void unanswered.delete(settled);
+      const settled = answer.then(done, done);
       unanswered.add(settled);
     }
     return answer;
-  });
+  };
   const reconnections = new Reconnections();
   const fixed = typeof config.headers === 'function' ? {} : { ...config.headers };
-  const common = { fetch: watch.fetch, requestInit: { headers: fixed } };
+  const common = { fetch: watched, requestInit: { headers: fixed } };
   const transport = (options.kind === 'http'
     ? new StreamableHTTPClientTransport(config.url, { ...common, reconnectionOptions: RECONNECTION })
     : new SSEClientTransport(config.url, common)) as unknown as SdkHttpTransport;
@@ -144,19 +147,17 @@ export async function openRemoteTransport(
 
 /** Writes the integers of arguments that no double holds as numbers, in the body and in headers that repeat them. */
 function sendIntegers(send: typeof fetch): typeof fetch {
-  return async (input, init) => {
-    if (typeof init?.body !== 'string') return await send(input, init);
+  return (input, init) => {
+    if (typeof init?.body !== 'string') return send(input, init);
     const body = writeIntegers(init.body);
-    if (body === init.body) return await send(input, init);
+    if (body === init.body) return send(input, init);
     const headers = [...new Headers(init.headers)].map(([name, value]): [string, string] => [
       name,
       writeIntegers(value),
     ]);
-    return await send(input, { ...init, body, headers });
+    return send(input, { ...init, body, headers });
   };
 }
-
-const noop = (): void => {};
 
 /** Whether the server is not there; other errors may come from a kept-alive socket that has just been closed. */
 function isUnreachable(error: unknown): boolean {

@@ -1,5 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { observeEnd } from './response-body.ts';
 import type { JsonRpcId, JsonRpcMessage, Transport } from './session.ts';
 
 /** `error.data` of the answers made here, which tells them from the server's. */
@@ -7,13 +5,6 @@ export const CONNECTION_LOST: object = Object.freeze({ connectionLost: true });
 
 /** How long the SDK's parser may take for the last chunk after the stream has ended. */
 const PARSE_LAG_MS = 50;
-
-/**
- * The request whose `send` is running. All connections share one storage: Node keeps every storage that was ever used
- * and visits each one at every promise, so a storage per connection would leak and slow the process down.
- */
-const sending: AsyncLocalStorage<{ readonly connection: object; readonly id: JsonRpcId }> =
-  new AsyncLocalStorage();
 
 interface OpenRequest {
   /** The stream named an event id, so the SDK fetches the rest of it on a new connection. */
@@ -26,27 +17,12 @@ interface OpenRequest {
  * leave such a request waiting for its timeout: when the connection breaks in the middle of an answer stream, they
  * report it at most through `onerror`, which names no request.
  *
- * Give `fetch` to the transport, and call `attach` before a client connects.
+ * Call `attach` before a client connects, and `streamEnded` when the event stream that answers a request is over.
  */
 export class RequestWatch {
-  readonly fetch: typeof fetch;
   readonly #open: Map<JsonRpcId, OpenRequest> = new Map();
-  /** Identifies the requests of this connection. Holds nothing, because sockets keep the context they were opened in. */
-  readonly #connection: object = Object.freeze({});
   readonly #timers: Set<NodeJS.Timeout> = new Set();
   #transport: Transport | undefined;
-
-  constructor(inner: typeof fetch) {
-    this.fetch = async (input, init) => {
-      const request = sending.getStore();
-      const id = request?.connection === this.#connection ? request.id : undefined;
-      const response = await inner(input, init);
-      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
-      return init?.method === 'POST' && isStream && id !== undefined
-        ? observeEnd(response, () => this.#streamEnded(id))
-        : response;
-    };
-  }
 
   attach(transport: Transport): void {
     this.#transport = transport;
@@ -62,10 +38,7 @@ export class RequestWatch {
         request.resumable = true;
         options?.onresumptiontoken?.(token);
       };
-      const sent = sending.run({ connection: this.#connection, id }, () =>
-        send(message, { ...options, onresumptiontoken }),
-      );
-      return sent.catch((error: unknown) => {
+      return send(message, { ...options, onresumptiontoken }).catch((error: unknown) => {
         this.#open.delete(id);
         throw error;
       });
@@ -90,7 +63,8 @@ export class RequestWatch {
     this.#open.clear();
   }
 
-  #streamEnded(id: JsonRpcId): void {
+  streamEnded(id: JsonRpcId): void {
+    if (!this.#open.has(id)) return;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       const request = this.#open.get(id);

@@ -10,11 +10,6 @@ import type { JsonRpcId, JsonRpcMessage } from './session.ts';
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** The same response, with a call when its body has ended in any way. */
-export function observeEnd(response: Response, onEnd: () => void): Response {
-  return withBody(response, (chunk) => [chunk], { onEnd });
-}
-
 /** What is allowed of the bodies that one connection reads. */
 export interface BodyBounds {
   readonly limits: MessageLimits;
@@ -23,6 +18,8 @@ export interface BodyBounds {
   readonly room?: (() => Promise<void>) | undefined;
   /** The request that the body answers. @defaultValue none */
   readonly requestId?: JsonRpcId | undefined;
+  /** Called when an event stream that answers a request has ended in any way but by its reader. */
+  readonly onAnswered?: ((requestId: JsonRpcId) => void) | undefined;
 }
 
 /**
@@ -37,7 +34,9 @@ export function boundMessages(response: Response, method: string | undefined, bo
   const mayBeStream = response.ok && (method === 'GET' || type.includes('text/event-stream'));
   const meter = new MessageMeter(bounds.limits, isStream);
   const measure = mayBeStream ? eventMeasure(meter, isStream) : bodyMeasure(meter);
-  const events = isStream ? new EventRepair(bounds.requestId) : undefined;
+  const { requestId, onAnswered } = bounds;
+  const events = isStream ? new EventRepair(requestId) : undefined;
+  const onEnd = isStream && requestId !== undefined ? () => onAnswered?.(requestId) : undefined;
   return withBody(
     response,
     function* (chunk) {
@@ -49,7 +48,7 @@ export function boundMessages(response: Response, method: string | undefined, bo
         throw error;
       }
     },
-    { rest: () => events?.rest(), room: bounds.room },
+    { rest: () => events?.rest(), onEnd, room: bounds.room },
   );
 }
 
