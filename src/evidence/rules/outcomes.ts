@@ -96,12 +96,10 @@ const deniedAct: Rule = {
           (shares(step.acts, acts) || (step.acts.size === 0 && isNamed(step, statement))) &&
           (ids.length === 0 || ids.some((id) => step.argumentsText.toLowerCase().includes(id))),
       );
-      return done === undefined || DENIED.test(done.lower) ? [] : [onStatement(statement, done.index)];
+      return done === undefined ? [] : [onStatement(statement, done.index)];
     });
   },
 };
-/** The result itself says what was not done: `prepared_not_submitted`. */
-const DENIED = /(?<![a-z])not[ _](?:yet[ _])?[a-z]{3,14}(?:ed|t|en)(?![a-z])/;
 /** "It failed twice, then went through": the failure was, and is no more. */
 const REPAIRED = /\b(?:then|finally|eventually|at last|retried|(?:second|third|next) (?:attempt|try))\b/;
 /** "The merge failed", where no result speaks of a failure. */

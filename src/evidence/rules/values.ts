@@ -121,34 +121,16 @@ const otherName: Rule = {
   kind: 'wrong_value',
   needsAllSteps: true,
   apply: (reading) => {
-    const facts = missing(reading).filter((fact) => fact.kind === 'name' && fact.name.kind === 'id');
-    const ended = reading.statements.filter(({ kind, lower }) => kind === 'claim' && ENDING.test(lower));
-    if (facts.length === 0 && ended.length === 0) return [];
-    const { ids } = reading.known;
-    const slips = new Slips(ids);
-    const found = facts.flatMap((fact) => {
-      if (fact.kind !== 'name') return [];
-      const id = fact.name.text.replace(/^#/, '');
-      if (
-        id.length < (fact.name.text.startsWith('#') ? MIN_NUMBERED : MIN_ID) ||
-        (/^\d+$/.test(id) && slips.countOf(id) > 10 ** (id.length - 2) / 2)
-      )
-        return [];
-      return slips.has(id) ? [against(reading, fact)] : [];
+    const facts = missing(reading).flatMap((fact) =>
+      fact.kind === 'name' && fact.name.kind === 'id' ? [fact] : [],
+    );
+    const slips = new Slips(facts.length === 0 ? [] : reading.known.ids);
+    const slipped = facts.filter(({ name }) => {
+      const id = name.text.replace(/^#/, '');
+      const isCommon = /^\d+$/.test(id) && slips.countOf(id) > 10 ** (id.length - 2) / 2;
+      return id.length >= (name.text.startsWith('#') ? MIN_NUMBERED : MIN_ID) && !isCommon && slips.has(id);
     });
-    return perStatement([...found, ...endings(reading, ended)]);
+    return perStatement(slipped.map((fact) => against(reading, fact)));
   },
 };
-const ENDING =
-  /\b(?:end(?:ing|s)? (?:in|with)|last (?:four|4)(?: digits)?(?: (?:are|is|of))?|endet auf|terminad[ao] en)\s{1,2}\W{0,3}(\d{4})(?!\d)/;
-/** The digits that a card or an account ends in. */
-function endings(reading: AnswerReading, statements: readonly Sentence[]): readonly RuleFinding[] {
-  const { known } = reading;
-  const ends = new Slips(new Set([...known.ids].flatMap((id) => (/\d{4}$/.test(id) ? [id.slice(-4)] : []))));
-  return statements.flatMap((statement) => {
-    const digits = ENDING.exec(statement.lower)?.[1] ?? '';
-    return !known.knows(digits) && ends.has(digits) ? [against(reading, { statement })] : [];
-  });
-}
-
 export const VALUE_RULES: readonly Rule[] = [otherFigure, otherName];

@@ -251,9 +251,6 @@ export function numbersIn(text: string, limit: number): number[] {
         const number = Number(part);
         if (Number.isFinite(number)) numbers.push(number);
       }
-    if (!Number.isFinite(value)) continue;
-    const { scale, rest } = scaleAfter(text, match.index + raw.length, false);
-    if (scale > 1) numbers.push(value * scale + rest);
   }
   return numbers;
 }

@@ -44,7 +44,6 @@ const NUMERIC_DAY =
   /(?<![\d.])(?:(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})|(\d{1,2})([/.])(\d{1,2})\5(\d{4}|\d\d)(?!\d)|(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})日)?)/g;
 const DAY_OF_MONTH = /(?<!\d)(\d{1,2})(?:st|nd|rd|th|\.)?(?: of| de)? (\p{L}{3,10})(?!\p{L})/gu;
 const MONTH_AND_DAY = /(?<!\p{L})(\p{L}{3,10})\.?,? (\d{4}|\d{1,2})(?:st|nd|rd|th)?(?!\d|[:%]\d|[.,]\d)/gu;
-const EPOCH = /(?<![\d.])(1[4-9]\d{8})(\d{3})?(?![\d.])/g;
 const MAX_DAYS = 400;
 
 /** The days that a text names: `2026-03-13`, `March 13`, `13. März`, `3月13日`, `13/03/2026`. */
@@ -81,19 +80,9 @@ export function daysIn(text: string): readonly Day[] {
   return days;
 }
 
-/** The days of a result, those of its counts of seconds since 1970 among them. */
-export function knownDays(text: string): ReadonlySet<number> {
-  const days = new Set<number>();
-  for (const { readings } of daysIn(text))
-    for (const day of readings) days.add(day).add(Math.floor(day / 100) * 100);
-  for (const [, seconds] of text.matchAll(EPOCH)) {
-    if (days.size >= MAX_DAYS) break;
-    const date = new Date(Number(seconds) * 1000);
-    const month = date.getUTCMonth() + 1;
-    days.add(month * 100).add(month * 100 + date.getUTCDate());
-  }
-  return days;
-}
+/** The days of a result, and their months. */
+export const knownDays = (text: string): ReadonlySet<number> =>
+  new Set(daysIn(text).flatMap(({ readings }) => readings.flatMap((day) => [day, day - (day % 100)])));
 
 /** A time of day in a text. */
 export interface TimeOfDay {
