@@ -117,13 +117,6 @@ const CONTRADICTED: readonly (readonly [
     [ok('flight_status', { flight: 'LX188' }, { flight: 'LX188', gate: 'E34' })],
   ],
   [
-    'a flag that says otherwise',
-    'wrong_value',
-    'Is it insured?',
-    'Yes, your shipment is insured.',
-    [ok('shipment', { id: '1Z99' }, { id: '1Z99', insured: false, carrier: 'UPS' })],
-  ],
-  [
     'a German date, which is no end of a sentence',
     'tool_never_called',
     'Trag den Termin ein.',

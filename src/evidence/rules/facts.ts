@@ -62,10 +62,10 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
         ...rest,
       } as Fact);
     const [names, days, times] = [namesIn(text), daysIn(text), timesIn(lower)];
-    const stateOf = (isFound: boolean) => (isFound ? 'found' : 'missing');
-    for (const name of names) put(name, stateOf(isNameKnown(name, known)), { kind: 'name', name });
+    const toState = (isFound: boolean) => (isFound ? 'found' : 'missing');
+    for (const name of names) put(name, toState(isNameKnown(name, known)), { kind: 'name', name });
     for (const { readings, ...day } of days)
-      put(day, stateOf(readings.some((one) => known.days.has(one))), { kind: 'day', readings });
+      put(day, toState(readings.some((one) => known.days.has(one))), { kind: 'day', readings });
     for (const figure of figuresOutside(text, [...names, ...days, ...times])) {
       if (isMarker(text, figure)) continue;
       const isFound =
@@ -73,7 +73,7 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
         known.counts.has(figure.value) ||
         (figure.dimension === 'none' && isInGroups(text, figure, known));
       if (!isFound) open.push({ at: facts.length, figure });
-      put(figure, stateOf(isFound), { kind: 'figure', figure });
+      put(figure, toState(isFound), { kind: 'figure', figure });
     }
   }
   for (const { at, figure } of open)

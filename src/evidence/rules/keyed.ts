@@ -1,4 +1,4 @@
-/** What results say under a key or beside a noun, and the answer otherwise: numbers, flags, codes. */
+/** What results say under a key or beside a noun, and the answer otherwise: numbers and codes. */
 import { isConditional, isPlan, type Sentence } from '../answer/index.ts';
 import type { ReadStep } from '../trace/index.ts';
 import { type Known, numberOfWord, toNumber, walkValues } from '../values/index.ts';
@@ -129,7 +129,7 @@ function isOtherCount({ lower }: Sentence, keyed: ByKey, having: ByKey, known: K
 
 const otherValue: Rule = {
   name: 'another-value-under-its-key',
-  says: 'a number, a flag or a code is another one under its key in the result',
+  says: 'a number or a code is another one under its key in the result',
   kind: 'wrong_value',
   needsAllSteps: true,
   apply: (reading: AnswerReading) => {

@@ -40,10 +40,9 @@ export const perStatement = (found: readonly RuleFinding[]): readonly RuleFindin
 ];
 
 const MANY_NUMBERS = 60;
-const BALANCE = /\b(?:balance|remaining|left over|leftover)\b/;
 
 /** Whether a figure is a slip of one that is known: one digit is another one, and it cannot be computed. */
-function isSlip(figure: Figure, statement: Sentence, known: Known): boolean {
+function isSlip(figure: Figure, known: Known): boolean {
   const { value, raw, dimension, isAbout } = figure;
   const digits = raw.replace(/\D/g, '').length;
   const isMeasure = dimension === 'money' || dimension === 'percent' || dimension === 'temperature';
@@ -51,7 +50,6 @@ function isSlip(figure: Figure, statement: Sentence, known: Known): boolean {
   if (!isMeasure && digits < 3) return false;
   // A whole number among many may be a total of several steps.
   if (!isMeasure && Number.isInteger(value) && known.given.length > MANY_NUMBERS && digits < 6) return false;
-  if (dimension === 'money' && BALANCE.test(statement.lower)) return false;
   return known.hasSlipOf(value);
 }
 
@@ -69,7 +67,7 @@ const otherFigure: Rule = {
         if (fact.kind !== 'figure') return [];
         const { figure, statement } = fact;
         if (isConditional(statement) && figure.dimension !== 'money') return [];
-        const isWrong = isSlip(figure, statement, reading.known)
+        const isWrong = isSlip(figure, reading.known)
           ? !isSum(figure, listFigures(reading.facts)) &&
             !reading.known.derives(figure, supported.slice(0, 64), INCLUSIVE.test(statement.lower))
           : fact.state === 'missing' && fact.isStated && isInvented(figure, statement, reading);
