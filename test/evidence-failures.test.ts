@@ -85,6 +85,12 @@ const SUPPORTED: readonly Case[] = [
     [call('gmail_api', { to: 'kim', subject: 'Plan' }, { id: 'm1' })],
   ],
   [
+    'a label of a number that is a word of failure',
+    'Rename the photos.',
+    'I have renamed all the photos.',
+    [call('bash', { command: 'python rename.py' }, 'Renamed: 9\nMissing: 2')],
+  ],
+  [
     'a change by the arguments of a tool that is named for a thing',
     'Correct the bolts.',
     'I adjusted the inventory of bolts to 40.',

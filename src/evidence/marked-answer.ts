@@ -65,27 +65,14 @@ export interface AnswerSegment {
 export function markAnswer(answer: string, findings: readonly FindingPlace[]): readonly AnswerSegment[] {
   const points = [...answer];
   const within = (place: number) => Math.min(points.length, Math.max(0, Math.floor(place) || 0));
-  const starts = new Map<number, number[]>();
-  const ends = new Map<number, number[]>();
-  const put = (map: Map<number, number[]>, place: number, index: number) => {
-    const known = map.get(place);
-    if (known === undefined) map.set(place, [index]);
-    else known.push(index);
-  };
-  for (const [index, { start, end }] of findings.entries()) {
-    if (within(end) <= within(start)) continue;
-    put(starts, within(start), index);
-    put(ends, within(end), index);
-  }
-  const bounds = [...new Set([0, points.length, ...starts.keys(), ...ends.keys()])].sort((a, b) => a - b);
-  const open = new Set<number>();
+  const places = findings.map(({ start, end }) => [within(start), within(end)] as const);
+  const bounds = [...new Set([0, points.length, ...places.flat()])].sort((a, b) => a - b);
   return bounds.slice(0, -1).map((start, i) => {
-    for (const index of ends.get(start) ?? []) open.delete(index);
-    for (const index of starts.get(start) ?? []) open.add(index);
-    const found = [...open].sort((a, b) => a - b);
+    const end = bounds[i + 1] as number;
+    const found = places.flatMap(([from, to], index) => (from <= start && end <= to ? [index] : []));
     const isContradicted = found.some((index) => findings[index]?.kind.startsWith('unsupported_') === false);
     return {
-      text: points.slice(start, bounds[i + 1]).join(''),
+      text: points.slice(start, end).join(''),
       ...(found.length > 0 && {
         mark: isContradicted ? ('contradicted' as const) : ('unsupported' as const),
       }),

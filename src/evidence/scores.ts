@@ -1,4 +1,4 @@
-import { checkAnswer, isContradiction, type TraceReading } from './rules/index.ts';
+import { checkAnswer, isContradiction, type TraceFinding, type TraceReading } from './rules/index.ts';
 import { computeSupport, type Support } from './support/index.ts';
 import type { EvidenceFinding, EvidenceInput, EvidenceLevel, EvidenceScores } from './types.ts';
 
@@ -41,15 +41,11 @@ export function scoreAnswer(input: EvidenceInput): EvidenceScores | undefined {
   };
 }
 
-/** The findings of the documents, with their places there. */
+/** The findings of the documents, with their places there, both or none. */
 function listPassages({ findings }: Support, source: string): readonly EvidenceFinding[] {
-  const point = toCodePointOffsets(
-    source,
-    findings.map(({ endContext = 0 }) => endContext),
-  );
+  const point = toCodePointOffsets(source, Math.max(0, ...findings.map(({ endContext = 0 }) => endContext)));
   return findings.map(({ startContext, endContext, ...finding }) => ({
     ...finding,
-    // Both or none.
     ...(startContext !== undefined &&
       endContext !== undefined &&
       endContext <= MAX_COUNTED_UNITS && {
@@ -61,21 +57,13 @@ function listPassages({ findings }: Support, source: string): readonly EvidenceF
 
 function inCodePoints(
   answer: string,
-  findings: readonly (Omit<EvidenceFinding, 'step'> & {
-    readonly rule?: string;
-    readonly step?: number | undefined;
-  })[],
+  findings: readonly (EvidenceFinding | TraceFinding)[],
 ): readonly EvidenceFinding[] {
-  const point = toCodePointOffsets(
-    answer,
-    findings.map(({ end }) => end),
-  );
-  return findings.map(({ rule: _, step, start, end, ...finding }) => ({
-    ...finding,
-    ...(step !== undefined && { step }),
-    start: point(start),
-    end: point(end),
-  }));
+  const point = toCodePointOffsets(answer, Math.max(0, ...findings.map(({ end }) => end)));
+  return findings.map(({ step, start, end, ...rest }) => {
+    const { rule: _, ...finding } = { rule: '', ...rest };
+    return { ...finding, ...(step !== undefined && { step }), start: point(start), end: point(end) };
+  });
 }
 
 const SURROGATE = /[\uD800-\uDBFF]/;
@@ -83,12 +71,8 @@ const SURROGATE = /[\uD800-\uDBFF]/;
 /** Passages that end further into the sources have no place: counting code points reads all the text before them. */
 const MAX_COUNTED_UNITS = 1_048_576;
 
-/**
- * Converts places in UTF-16 code units to code points. Ascending places are cheap.
- * @param places the largest of them bounds what is asked for.
- */
-function toCodePointOffsets(whole: string, places: readonly number[]): (offset: number) => number {
-  const furthest = places.reduce((most, place) => Math.max(most, place), 0);
+/** Converts places in UTF-16 code units, up to the furthest, to code points. Ascending places are cheap. */
+function toCodePointOffsets(whole: string, furthest: number): (offset: number) => number {
   const text = whole.slice(0, Math.min(furthest, MAX_COUNTED_UNITS));
   if (!SURROGATE.test(text)) return (offset) => offset;
   let [unit, point] = [0, 0];

@@ -1,18 +1,7 @@
 import { ADMISSIONS, NO_ADMISSION, type Passage } from '../phrases/index.ts';
 
-const ADMITTED = new WeakMap<Passage, boolean>();
-
 /** Whether a statement says that something failed, was refused, was not found or was left out. */
 export function admitsFailure(statement: Passage): boolean {
-  let admits = ADMITTED.get(statement);
-  if (admits === undefined) {
-    admits = reads(statement);
-    ADMITTED.set(statement, admits);
-  }
-  return admits;
-}
-
-function reads(statement: Passage): boolean {
   for (let from = 0; ; ) {
     const hit = ADMISSIONS.find(statement, from);
     if (hit === undefined) return false;

@@ -117,37 +117,25 @@ function addLine(
 function toKind(passage: Passage, text: string): SentenceKind {
   if (ASKS.test(text.slice(-12))) return 'question';
   if (isRequest(passage)) return 'request';
-  if (PLANS.beginsIn(passage)) return 'plan';
-  return 'claim';
+  return PLAN.test(passage.lower) ? 'plan' : 'claim';
 }
-
-/** The first words make a plan of the whole: "I'll cancel it", "Let me check". */
-const PLANS = {
-  beginsIn(passage: Passage): boolean {
-    const [first, second] = passage.words;
-    return (
-      /^(?:i'll|we'll|let|let's)$/.test(first?.text ?? '') || (first?.text === 'i' && second?.text === 'will')
-    );
-  },
-};
+/** "I'll cancel it", "Let me check": the first words make a plan of the whole. */
+const PLAN = /^[^\p{L}\p{N}]*(?:(?:i|we)['’]ll|let|let['’]s|i[^\p{L}\p{N}]+will)(?!['’]?[\p{L}\p{N}])/u;
 
 /** The first word that is no number and no greeting. */
 const firstWord = ({ words }: Passage): number =>
   words.findIndex(({ text }) => !/^(?:\d+|and|then|also|first|finally|next|but|or)$/.test(text));
 
 /** Asks for something, or for leave to do what it says. */
-export function isRequest(passage: Passage): boolean {
+function isRequest(passage: Passage): boolean {
   const at = firstWord(passage);
-  const word = passage.words[at]?.text ?? '';
-  const isNote = /^(?:note|be|find|see)$/.test(passage.words[at + 1]?.text ?? '');
+  const [word = '', next = ''] = passage.words.slice(Math.max(0, at), at + 2).map(({ text }) => text);
   return (
-    (/^(?:please|confirm|reply|respond|provide|choose|tell|type|select|specify|verify|let|ask|check)$/.test(
-      word,
-    ) &&
-      !isNote) ||
-    UPON_LEAVE.test(passage.lower)
+    (at >= 0 && ASKING.test(word) && !/^(?:note|be|find|see)$/.test(next)) || UPON_LEAVE.test(passage.lower)
   );
 }
+const ASKING =
+  /^(?:please|confirm|reply|respond|provide|choose|tell|type|select|specify|verify|let|ask|check)$/;
 const UPON_LEAVE =
   /\b(?:once|after|when|as soon as|if) you(?:['’]ve| have)? (?:\w{1,12} )?(?:confirm|approve|agree|reply)/;
 

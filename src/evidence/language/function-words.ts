@@ -1,10 +1,7 @@
-/** A list for each language that has one. */
-type ByLanguage = Readonly<Record<'en' | 'de' | 'es' | 'fr' | 'pt' | 'zh', ReadonlySet<string>>>;
-
 const words = (...lines: readonly string[]): ReadonlySet<string> => new Set(lines.join(' ').split(' '));
 
 /** Words without a meaning of their own: articles, prepositions, pronouns, auxiliaries. In lower case. */
-export const FUNCTION_WORDS: ByLanguage = {
+export const FUNCTION_WORDS = {
   en: words(
     'a about after also am an and any are as at be because been before being between both but by can could did do does',
     'down during each few for from had has have having he her here him his how i if in into is it its just may me might',
@@ -25,7 +22,6 @@ export const FUNCTION_WORDS: ByLanguage = {
     'est',
   ),
   pt: words('ao as com da das do dos e foi mas na nas no nos o os ou por que se seu sua são um uma'),
-  zh: new Set(),
 };
 
 const NEGATIONS = words(

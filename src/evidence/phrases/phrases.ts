@@ -62,7 +62,6 @@ export interface Hit {
 export class Phrases {
   readonly #byStart = new Map<string, (readonly string[])[]>();
   readonly #anywhere: string[] = [];
-  #beginnings: readonly string[] | undefined;
 
   constructor(table: PhrasesByLanguage) {
     for (const phrases of Object.values(table))
@@ -103,15 +102,6 @@ export class Phrases {
   /** Whether a phrase begins with this word of the passage. */
   beginsAt({ words }: Passage, index: number): boolean {
     return this.#lengthAt(words, index) > 0;
-  }
-
-  /** Whether the text, in lower case, has the beginning of one: quick, and true of more than {@link has}. */
-  mayBeIn(lower: string): boolean {
-    this.#beginnings ??= [...this.#byStart.values()]
-      .flat()
-      .map(([first = '']) => first.replace('*', ''))
-      .concat(this.#anywhere);
-    return this.#beginnings.some((one) => lower.includes(one));
   }
 
   /** Whether this word alone is one of them, or holds one where words are not divided. */

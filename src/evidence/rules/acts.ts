@@ -15,14 +15,10 @@ const askedActs = (reading: AnswerReading): ReadonlySet<string> => {
   const acts = ACTS.in(readPassage(reading.prompt.slice(-MAX_ASKED_CHARS)));
   if (/\blet \w+(?: \w+)? know\b|\btell (?:him|her|them|the|my|our)\b/.test(reading.prompt)) acts.add('send');
   // "Yes, go ahead": what was offered before, and that may be anything.
-  if (
-    /^\W*(?:yes|yep|yeah|sure|ok|okay|please do|go ahead|proceed)\b|go ahead|proceed/.test(
-      lastMessage(reading),
-    )
-  )
-    acts.add('any');
+  if (AGREES.test(lastMessage(reading))) acts.add('any');
   return acts;
 };
+const AGREES = /^\W*(?:yes|yep|yeah|sure|ok|okay|please do)\b|go ahead|proceed/;
 const lastMessage = ({ prompt }: AnswerReading): string =>
   prompt.slice(prompt.lastIndexOf('\n\n') + 1).trim();
 /** "Are the files deleted?": the user asks for a state, not for an act. */
@@ -140,12 +136,6 @@ const isOfMore = (statement: Sentence, done: number): boolean => {
   return counts.some((count) => count > Math.max(done, 1));
 };
 
-/** "Subject: all you need": what stands after the label is a text of the results. */
-const isQuoted = ({ lower }: Sentence, { known }: AnswerReading): boolean => {
-  const value = lower.slice(lower.indexOf(':') + 1).trim();
-  return lower.includes(':') && ALL.has(readPassage(value)) && known.results.includes(value);
-};
-
 /** What is said of things that an act has changed, without its verb. */
 const DONE_WORDS = /\b(?:now|done|ready|complete|in|on|off|up|set|live)\b|[已了]|すべて/;
 
@@ -165,59 +155,46 @@ const partFailed: Rule = {
     );
     if (open.length === 0) return [];
     for (const statement of reading.statements) {
-      if (statement.kind !== 'claim' || isPlan(statement)) continue;
+      if (statement.kind !== 'claim' || isPlan(statement) || ALREADY.has(statement)) continue;
       const claim = reading.claims.find((one) => one.statement === statement);
+      const hasPart = open.some(({ outcome }) => outcome === 'partial');
       if (
         claim === undefined
-          ? !ALL.has(statement) ||
-            isQuoted(statement, reading) ||
-            (!open.some(({ outcome }) => outcome === 'partial') && !DONE_WORDS.test(statement.lower))
+          ? !ALL.has(statement) || !(hasPart || DONE_WORDS.test(statement.lower))
           : claim.kind === 'lookup' || isOfReading(claim)
       )
         continue;
-      const ends =
+      const { failed: allFailed, done } =
         claim === undefined
           ? { failed: open.filter(isUnrepaired), done: writes.filter((one) => !one.isBad) }
           : listEnds(claim, writes);
-      const { done } = ends;
-      const failed = ends.failed.filter((step) => step.program === undefined || isOfProgram(statement, step));
+      const failed = allFailed.filter((step) => step.program === undefined || isOfProgram(statement, step));
       const part = (claim === undefined ? open : callsFor(claim, writes)).find(
         (one) => one.outcome === 'partial' && !one.isRepaired,
       );
-      const named = failed.find(
-        (step) =>
-          claim !== undefined &&
-          done.length > 0 &&
-          (shares(claim.ids, step.ids) || isNamedIn(statement, step)) &&
-          !done.some((one) => shares(claim.ids, one.ids)),
-      );
       const isTool = failed.some((step) => done.some((one) => one.tool === step.tool));
-      const against =
-        part ??
-        named ??
-        (done.length > 0 && isOfMore(statement, done.length) && (isTool || claim !== undefined)
-          ? failed.at(-1)
-          : undefined);
-      if (against === undefined || ALREADY.has(statement)) continue;
-      if (
-        against === part &&
-        part.done !== undefined &&
-        statement.words.some(({ text }) => Number(text) === part.done || numberOfWord(text) === part.done)
-      )
-        continue;
+      const named = claim !== undefined && done.length > 0 ? findNamed(claim, failed, done) : undefined;
+      const isAll = done.length > 0 && isOfMore(statement, done.length) && (isTool || claim !== undefined);
+      const against = part ?? named ?? (isAll ? failed.at(-1) : undefined);
+      if (against === undefined || (against === part && saysNumber(statement, part.done))) continue;
       if (isTold(reading, against, claim)) continue;
       // One call of several that do different things failed: that is no part of one thing.
       const isPart = against === part || isTool || failed.length === 0;
-      return [
-        {
-          ...onStatement(statement, against.index),
-          kind: isPart ? 'partial' : 'tool_failed_claimed_success',
-        },
-      ];
+      const kind = isPart ? 'partial' : 'tool_failed_claimed_success';
+      return [{ ...onStatement(statement, against.index), kind }];
     }
     return [];
   },
 };
+
+/** The failed call that the claim names, where none that went well has its name. */
+const findNamed = (claim: ActClaim, failed: readonly ReadStep[], done: readonly ReadStep[]) =>
+  done.some((one) => shares(claim.ids, one.ids))
+    ? undefined
+    : failed.find((step) => shares(claim.ids, step.ids) || isNamedIn(claim.statement, step));
+
+const saysNumber = ({ words }: Sentence, number: number | undefined): boolean =>
+  number !== undefined && words.some(({ text }) => (numberOfWord(text) ?? Number(text)) === number);
 
 const WANTED =
   /(?:^|[.!,;:–—]|\band)\s{0,3}(?:(?:your|both|all|the) [a-z][^.!?,\n]{0,60} (?:is|are)|you(?:['’]re| are)) (?:now |all |officially ){0,2}[a-z]{3,14}(?:ed|t|en)\b/;
@@ -240,9 +217,9 @@ const noSuchCall: Rule = {
         asked.has('any') || shares(claim.acts, asked) || (claim.acts.size === 0 && asked.size > 0);
       if (!claim.isCompleted && !(isWanted && WANTED.test(claim.statement.lower)) && !isWhole(claim))
         return [];
-      if (claim.isOwn && claim.isCompleted)
-        return isSaid(claim, results) && !isWanted ? [] : [onStatement(claim.statement)];
-      return !isWanted || isSaid(claim, results) ? [] : [onStatement(claim.statement)];
+      const isOwn = claim.isOwn && claim.isCompleted;
+      const isLeft = isSaid(claim, results) ? isOwn && isWanted : isOwn || isWanted;
+      return isLeft ? [onStatement(claim.statement)] : [];
     });
   },
 };

@@ -71,16 +71,12 @@ function hasReason({ statements, prompt }: AnswerReading, step: ReadStep): boole
     );
   return (reason.match(/\p{L}{4,20}/gu) ?? []).some((word) => {
     const stem = word.slice(0, Math.max(MIN_REASON_WORD, Math.min(7, word.length - 2)));
-    return (
-      (word.length >= MIN_REASON_WORD || /^(?:full|busy|lost|late|dead|down)$/.test(word)) &&
-      !given.includes(stem.slice(0, MIN_REASON_WORD)) &&
-      !COMMON.has(word) &&
-      ACTS.of(word).length === 0 &&
-      !step.stems.has(toActStem(word)) &&
-      answer.includes(stem)
-    );
+    const isTelling = (word.length >= MIN_REASON_WORD || SHORT_REASON.test(word)) && !COMMON.has(word);
+    const isOfAct = ACTS.of(word).length > 0 || step.stems.has(toActStem(word));
+    return isTelling && !isOfAct && !given.includes(stem.slice(0, MIN_REASON_WORD)) && answer.includes(stem);
   });
 }
+const SHORT_REASON = /^(?:full|busy|lost|late|dead|down)$/;
 const COMMON: ReadonlySet<string> = new Set(
   'error errors failed failure failures order orders payment item items amount method status error request requested operation completed processed success successful confirm confirmed message result address customer account user false state service number please there their which could would should invalid details reason further information assist cannot record value'.split(
     ' ',

@@ -61,25 +61,19 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
         isGiven: at.start < given,
         ...rest,
       } as Fact);
-    const names = namesIn(text);
-    const days = daysIn(text);
-    const times = timesIn(lower);
-    for (const name of names)
-      put(name, isNameKnown(name, known) ? 'found' : 'missing', { kind: 'name', name });
-    for (const day of days)
-      put(day, day.readings.some((one) => known.days.has(one)) ? 'found' : 'missing', {
-        kind: 'day',
-        readings: day.readings,
-      });
+    const [names, days, times] = [namesIn(text), daysIn(text), timesIn(lower)];
+    const toState = (isFound: boolean) => (isFound ? 'found' : 'missing');
+    for (const name of names) put(name, toState(isNameKnown(name, known)), { kind: 'name', name });
+    for (const { readings, ...day } of days)
+      put(day, toState(readings.some((one) => known.days.has(one))), { kind: 'day', readings });
     for (const figure of figuresOutside(text, [...names, ...days, ...times])) {
       if (isMarker(text, figure)) continue;
       const isFound =
         known.states(figure) ||
         known.counts.has(figure.value) ||
-        (figure.dimension === 'none' && isInGroups(text, figure, known)) ||
-        isEndOfName(lower, figure, known);
+        (figure.dimension === 'none' && isInGroups(text, figure, known));
       if (!isFound) open.push({ at: facts.length, figure });
-      put(figure, isFound ? 'found' : 'missing', { kind: 'figure', figure });
+      put(figure, toState(isFound), { kind: 'figure', figure });
     }
   }
   for (const { at, figure } of open)
@@ -106,10 +100,6 @@ function isEntry(statement: Sentence, { start }: { start: number }, fact: Partia
 }
 const LABELED =
   /^[^.:!?]{2,60}[:：]\W{0,6}(?:(?:about|around|usually|typically|approximately|ca)\.?\W{1,3})?$/i;
-
-/** "VIN ending 17642" */
-const isEndOfName = (lower: string, { start, raw }: Figure, known: Known): boolean =>
-  raw.length > 3 && /\bend(?:ing|s)?(?: in| with)?\W{0,4}$/.test(lower.slice(0, start)) && known.knows(raw);
 
 const GROUPS = /\+?[A-Z]{0,4}\d[\dA-Z]{0,12}(?:[ -]\d[\dA-Z]{0,12}){1,9}/g;
 const MIN_GROUPED = 7;
@@ -156,33 +146,24 @@ export const OF_SEVERAL = new Phrases({
 });
 
 const MAX_BESIDE = 16;
-/** The found figures nearest to one. */
+/** The found figures nearest to one; beside an amount those of its own sentence, or of one that says that it computes. */
 const besides = (facts: readonly Fact[], at: number, known: Known): readonly Figure[] => {
   const own = facts[at] as Fact;
   const isAmount = own.kind === 'figure' && own.figure.dimension === 'money' && !known.hasFew;
-  return (
-    facts
-      .slice(Math.max(0, at - MAX_BESIDE), at + MAX_BESIDE)
-      // An amount is computed where the words say so; else from its own sentence.
-      .filter(({ statement }) => !isAmount || statement === own.statement || OF_SEVERAL.has(own.statement))
-      .flatMap((fact) => (fact.kind === 'figure' && fact.state !== 'missing' ? [fact.figure] : []))
-      .slice(0, MAX_BESIDE)
+  const isNear = ({ statement, state }: Fact) =>
+    state !== 'missing' && (!isAmount || statement === own.statement || OF_SEVERAL.has(own.statement));
+  return listFigures(facts.slice(Math.max(0, at - MAX_BESIDE), at + MAX_BESIDE).filter(isNear)).slice(
+    0,
+    MAX_BESIDE,
   );
 };
 
 const isNameKnown = ({ text, kind }: NamedThing, known: Known): boolean => {
-  if (
-    (kind === 'id' && known.ids.has(text)) ||
-    known.knows(text) ||
-    (text.startsWith('#') && known.knows(text.slice(1)))
-  )
-    return true;
-  const bare =
-    kind === 'place' ? bareName(decoded(text).replace(/^https?:\/\/(?:www\.)?/, '')) : bareName(text);
+  if (known.knows(text)) return true;
+  if (kind === 'id') return known.knows(text.replace(/^[#v](?=\d)/, '')) || known.knowsBare(bareName(text));
   // The beginning of an address, before what it asks for.
-  if (kind === 'place' && text.length > 40 && known.knows(text.slice(0, Math.max(30, text.lastIndexOf('&')))))
-    return true;
-  return known.knowsBare(bare) || (kind === 'id' && /^v\d/.test(text) && known.knows(text.slice(1)));
+  if (text.length > 40 && known.knows(text.slice(0, Math.max(30, text.lastIndexOf('&'))))) return true;
+  return known.knowsBare(bareName(decoded(text).replace(/^https?:\/\/(?:www\.)?/, '')));
 };
 const decoded = (text: string): string => {
   try {
@@ -196,14 +177,8 @@ const decoded = (text: string): string => {
 function isMarker(text: string, { start, end, raw, dimension }: Figure): boolean {
   const before = text.slice(Math.max(0, start - 14), start);
   const after = text.slice(end, end + 4);
-  if (/^\([a-z]\)/.test(after)) return true;
+  if (/^\([a-z]\)/.test(after) || NUMBERED.test(before)) return true;
   if (/^\s*$/.test(text.slice(0, start)) && /^[.):]/.test(after)) return true;
-  if (
-    /(?:step|day|week|option|part|chapter|section|phase|level|no\.?|number|page|figure|table|top|line|question|version|q)\s?#?$/i.test(
-      before,
-    )
-  )
-    return true;
   // "iPhone 15", "Class 3": a name with a number. A currency or a unit makes a figure of it.
   const word = /(\p{L}{2,14})[\s-]$/u.exec(before)?.[1] ?? '';
   return (
@@ -215,3 +190,5 @@ function isMarker(text: string, { start, end, raw, dimension }: Figure): boolean
     !/^(?:total|rating|price|score)$/i.test(word)
   );
 }
+const NUMBERED =
+  /(?:step|day|week|option|part|chapter|section|phase|level|no\.?|number|page|figure|table|top|line|question|version|q)\s?#?$/i;

@@ -1,12 +1,13 @@
 /** Files that are said to be made and that no call made. */
-import { admitsFailure, isPlan, type Sentence } from '../answer/index.ts';
-import type { ReadStep } from '../trace/index.ts';
+
+import { isObject } from '../../json/index.ts';
+import { isPlan } from '../answer/index.ts';
+import { type ReadStep, textOfValue } from '../trace/index.ts';
 import { onStatement } from './finding.ts';
 import type { Rule, RuleFinding } from './types.ts';
 
 const SAVED =
   /(?<![\p{L}\d])(?:saved|stored|exported|written|wrote|created|generated|available|located|downloaded|placed|gespeichert|erstellt|guardad[oa]|cread[oa]|enregistré|créé|salvo|criado)(?!\p{L})|保存|生成|作成|创建/u;
-const OF_FILES = /file|sav|writ|creat|generat|convert|tool|document|could|unable|cannot|not able/;
 const LISTED =
   /^\W{0,8}(?:[-*•]|\d{1,2}[.)])?\W{0,4}(?:(?:file|path|location|saved|output|report|pdf|html)[^:]{0,24}:\W{0,4})?(?:~|\.)?\//i;
 const A_FILE = /(?:^|\/)[^/\s]+\.[a-z0-9]{1,5}$/;
@@ -20,11 +21,6 @@ export const unwrittenFile: Rule = {
     const calls = reading.steps.filter((step) => !step.isListing);
     if (calls.length === 0 || calls.some(({ isOpaque }) => isOpaque)) return [];
     const found: (RuleFinding & { kind?: 'tool_failed_claimed_success' })[] = [];
-    // The answer owns up to a file, a tool or an act that did not work.
-    const isOwned = reading.statements.some(
-      ({ kind, lower }, i) =>
-        kind !== 'code' && OF_FILES.test(lower) && admitsFailure(reading.statements[i] as Sentence),
-    );
     let opens = false;
     for (const statement of reading.statements) {
       if (statement.kind === 'label')
@@ -42,7 +38,7 @@ export const unwrittenFile: Rule = {
           A_FILE.test(fact.name.text) &&
           !fact.name.text.startsWith('http'),
       );
-      if (path === undefined || path.kind !== 'name' || isOwned) continue;
+      if (path === undefined || path.kind !== 'name') continue;
       const { text } = path.name;
       const fileName = text.slice(text.lastIndexOf('/') + 1);
       const made = calls.some((step) => step.outcome !== 'failed' && !isOnlyContent(step, text, fileName));
@@ -61,22 +57,16 @@ export const unwrittenFile: Rule = {
 /** The call has the path nowhere but inside a longer text that it was given to write. */
 function isOnlyContent(step: ReadStep, path: string, fileName: string): boolean {
   if (step.text.toLowerCase().includes(fileName)) return false;
-  const args =
-    typeof step.arguments === 'object' && step.arguments !== null
-      ? Object.values(step.arguments)
-      : [step.arguments];
-  const given = args.map((one) => ({
-    isText: typeof one === 'string',
-    text: (typeof one === 'string' ? one : (JSON.stringify(one) ?? '')).toLowerCase(),
-  }));
-  const runs = step.toolWords.some((word) =>
-    /^(?:run|exec|execute|shell|bash|command|process|python|code|terminal|script)$/.test(word),
+  const args = isObject(step.arguments) ? Object.values(step.arguments) : [step.arguments];
+  const isGiven = args.some((one) =>
+    typeof one === 'string'
+      ? one.toLowerCase().endsWith(fileName) && one.length <= path.length
+      : textOfValue(one, MAX_CHARS).toLowerCase().includes(`"${path}"`),
   );
-  const isGiven = given.some(({ isText, text }) =>
-    isText
-      ? text === path || (text.endsWith(fileName) && text.length <= path.length)
-      : text.includes(`"${path}"`),
-  );
-  const isRun = runs && given.some(({ text }) => text.includes(fileName) || /\.(?:py|sh|js|ts)\b/.test(text));
-  return !isGiven && !isRun;
+  const runs = step.toolWords.some((word) => RUNS.test(word));
+  const text = step.argumentsText.toLowerCase();
+  return !isGiven && !(runs && (text.includes(fileName) || A_SCRIPT.test(text)));
 }
+const MAX_CHARS = 4000;
+const RUNS = /^(?:run|exec|execute|shell|bash|command|process|python|code|terminal|script)$/;
+const A_SCRIPT = /\.(?:py|sh|js|ts)\b/;

@@ -1,8 +1,8 @@
-import { listActClaims, listStatements } from '../answer/index.ts';
+import { listActClaims, listStatements, type Sentence } from '../answer/index.ts';
 import { readSteps, type TraceStep } from '../trace/index.ts';
 import { Known } from '../values/index.ts';
 import { ACT_RULES } from './acts.ts';
-import { checkFacts, type Fact } from './facts.ts';
+import { checkFacts } from './facts.ts';
 import { unwrittenFile } from './files.ts';
 import { KEYED_RULES } from './keyed.ts';
 import { NOT_FOUND_RULES } from './not-found.ts';
@@ -59,14 +59,13 @@ export function checkAnswer(
   const statements = listStatements(answer);
   const read = readSteps(steps);
   const known = new Known(prompt, read, read.length < steps.length);
-  const facts = read.length === 0 ? [] : checkFacts(statements, known);
   const reading: AnswerReading = {
     prompt: known.prompt,
     statements,
     claims: listActClaims(statements),
     steps: read,
     known,
-    facts,
+    facts: read.length === 0 ? [] : checkFacts(statements, known),
   };
   const findings: TraceFinding[] = [];
   for (const rule of rules) {
@@ -76,24 +75,19 @@ export function checkAnswer(
       if (!isKnown) findings.push({ ...place, kind, rule: rule.name });
     }
   }
-  return { findings, ...toCounts(reading, facts, findings) };
+  return { findings, ...toCounts(reading, findings) };
 }
 
-/** Claims with a fact that can be looked up, and claims of acts. */
+/** Claims with a fact that can be looked up, claims of acts, and what has a finding. */
 function toCounts(
-  reading: AnswerReading,
-  facts: readonly Fact[],
+  { claims, facts, statements }: AnswerReading,
   findings: readonly TraceFinding[],
 ): { checked: number; found: number } {
+  const hasFinding = (one: Sentence) => findings.some(({ start, end }) => start < one.end && one.start < end);
   const checked = new Set([
     ...facts.filter(({ isStated }) => isStated).map(({ statement }) => statement),
-    ...reading.claims.filter(({ kind }) => kind === 'act').map(({ statement }) => statement),
-    ...reading.statements.filter((one) =>
-      findings.some(({ start, end }) => start < one.end && one.start < end),
-    ),
+    ...claims.filter(({ kind }) => kind === 'act').map(({ statement }) => statement),
+    ...statements.filter(hasFinding),
   ]);
-  const found = [...checked].filter(
-    (one) => !findings.some(({ start, end }) => start < one.end && one.start < end),
-  );
-  return { checked: checked.size, found: found.length };
+  return { checked: checked.size, found: [...checked].filter((one) => !hasFinding(one)).length };
 }

@@ -20,21 +20,18 @@ import { isTold, listWrites } from './calls.ts';
 import { onStatement, shares } from './finding.ts';
 import type { Rule } from './types.ts';
 
-/** Of the speaker, not of what was looked for. */
-const OF_SPEAKER = /^\W{0,4}(?:i['’]m|i am|i need|i can|i['’]d|it (?:seems|looks like|appears) i|to |thank)/;
-
 const nothingFound: Rule = {
   name: 'facts-from-nothing',
   says: 'states something, but every call failed or found nothing',
   kind: 'empty_result_confident_answer',
   needsAllSteps: true,
   apply: (reading) => {
-    const calls = reading.steps.filter((step) => step.tool !== 'think' && !step.isListing);
+    const calls = reading.steps.filter((step) => step.tool !== 'think');
     const last = calls.at(-1);
-    if (last === undefined || calls.length !== reading.steps.filter((step) => step.tool !== 'think').length)
-      return [];
-    if (!calls.every((step) => step.outcome === 'failed' || step.outcome === 'empty')) return [];
-    const states = reading.statements.filter((one) => one.kind === 'claim' && !OF_SPEAKER.test(one.lower));
+    const foundNothing = ({ isListing, outcome }: ReadStep) =>
+      !isListing && (outcome === 'failed' || outcome === 'empty');
+    if (last === undefined || !calls.every(foundNothing)) return [];
+    const states = reading.statements.filter((one) => one.kind === 'claim');
     if (states.some((one) => admitsFailure(one) || ABSENCES.has(one) || FREE.has(one) || ALREADY.has(one)))
       return [];
     const asks = reading.statements.some(({ kind }) => kind === 'question' || kind === 'request');
@@ -44,12 +41,8 @@ const nothingFound: Rule = {
         (one.words.length >= 3 || isUnspaced(one.text)),
     );
     if (statement === undefined || UNREAD.test(statement.text) || isTold(reading, last)) return [];
-    return [
-      {
-        ...onStatement(statement, last.index),
-        ...(last.outcome === 'failed' && { kind: 'tool_failed_claimed_success' as const }),
-      },
-    ];
+    const kind = last.outcome === 'failed' ? 'tool_failed_claimed_success' : 'empty_result_confident_answer';
+    return [{ ...onStatement(statement, last.index), kind }];
   },
 };
 const UNREAD =
@@ -71,41 +64,26 @@ const deniedAct: Rule = {
   apply: (reading) => {
     const writes = listWrites(reading);
     const tried = writes.filter((step) => !(step.isBad && step.isRepaired));
-    if (
-      tried.length > 0
-        ? tried.some((step) => step.outcome !== 'ok')
-        : reading.steps.some((step) => step.outcome !== 'ok')
-    )
-      return [];
-    const claimed = new Set(
-      reading.claims.flatMap(({ acts, isCompleted }) => (isCompleted ? [...acts] : [])),
-    );
+    if ((tried.length > 0 ? tried : reading.steps).some(({ outcome }) => outcome !== 'ok')) return [];
     return reading.statements.flatMap((statement) => {
       if (statement.kind !== 'claim' || isConditional(statement) || NOT_TRIED.has(statement)) return [];
-      if (REPAIRED.test(statement.lower)) return [];
-      const denial =
-        DENIALS.find(statement) ?? (reading.known.knows('fail') ? undefined : FAILED.find(statement));
-      if (denial === undefined || NO_ADMISSION.has(statement)) return [];
+      const denial = DENIALS.find(statement);
+      if (denial === undefined || NO_ADMISSION.has(statement) || REPAIRED.test(statement.lower)) return [];
       const rest = readPassage(statement.lower.slice(denial.start, denial.start + 80));
       const isEnglish = /\b(?:the|i|was|were|has|have|could|couldn['’]t|your)\b/.test(statement.lower);
       const acts = isEnglish && !PLAIN_ACTS.has(rest) ? ACTS.in(rest) : ACTS.in(statement);
-      if (shares(acts, claimed)) return [];
       const ids = [...idsIn(statement.lower)].filter((id) => /\d{4}|^(?=\w*\d\w*\d)\w{5,8}$/.test(id));
       const done = tried.findLast(
         (step) =>
           (shares(step.acts, acts) || (step.acts.size === 0 && isNamed(step, statement))) &&
           (ids.length === 0 || ids.some((id) => step.argumentsText.toLowerCase().includes(id))),
       );
-      return done === undefined || DENIED.test(done.lower) ? [] : [onStatement(statement, done.index)];
+      return done === undefined ? [] : [onStatement(statement, done.index)];
     });
   },
 };
-/** The result itself says what was not done: `prepared_not_submitted`. */
-const DENIED = /(?<![a-z])not[ _](?:yet[ _])?[a-z]{3,14}(?:ed|t|en)(?![a-z])/;
 /** "It failed twice, then went through": the failure was, and is no more. */
 const REPAIRED = /\b(?:then|finally|eventually|at last|retried|(?:second|third|next) (?:attempt|try))\b/;
-/** "The merge failed", where no result speaks of a failure. */
-const FAILED = new Phrases({ en: 'failed, unable' });
 /** All words of the tool's name are in the statement; of a name in another language, anything that was tried. */
 const isNamed = ({ stems, isRead }: ReadStep, { words, isUnspaced: isCjk }: Sentence): boolean => {
   const said = new Set(words.map(({ text }) => toVerbStem(text)));

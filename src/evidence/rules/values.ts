@@ -40,10 +40,9 @@ export const perStatement = (found: readonly RuleFinding[]): readonly RuleFindin
 ];
 
 const MANY_NUMBERS = 60;
-const BALANCE = /\b(?:balance|remaining|left over|leftover)\b/;
 
 /** Whether a figure is a slip of one that is known: one digit is another one, and it cannot be computed. */
-function isSlip(figure: Figure, statement: Sentence, known: Known): boolean {
+function isSlip(figure: Figure, known: Known): boolean {
   const { value, raw, dimension, isAbout } = figure;
   const digits = raw.replace(/\D/g, '').length;
   const isMeasure = dimension === 'money' || dimension === 'percent' || dimension === 'temperature';
@@ -51,7 +50,6 @@ function isSlip(figure: Figure, statement: Sentence, known: Known): boolean {
   if (!isMeasure && digits < 3) return false;
   // A whole number among many may be a total of several steps.
   if (!isMeasure && Number.isInteger(value) && known.given.length > MANY_NUMBERS && digits < 6) return false;
-  if (dimension === 'money' && BALANCE.test(statement.lower)) return false;
   return known.hasSlipOf(value);
 }
 
@@ -69,7 +67,7 @@ const otherFigure: Rule = {
         if (fact.kind !== 'figure') return [];
         const { figure, statement } = fact;
         if (isConditional(statement) && figure.dimension !== 'money') return [];
-        const isWrong = isSlip(figure, statement, reading.known)
+        const isWrong = isSlip(figure, reading.known)
           ? !isSum(figure, listFigures(reading.facts)) &&
             !reading.known.derives(figure, supported.slice(0, 64), INCLUSIVE.test(statement.lower))
           : fact.state === 'missing' && fact.isStated && isInvented(figure, statement, reading);
@@ -121,34 +119,16 @@ const otherName: Rule = {
   kind: 'wrong_value',
   needsAllSteps: true,
   apply: (reading) => {
-    const facts = missing(reading).filter((fact) => fact.kind === 'name' && fact.name.kind === 'id');
-    const ended = reading.statements.filter(({ kind, lower }) => kind === 'claim' && ENDING.test(lower));
-    if (facts.length === 0 && ended.length === 0) return [];
-    const { ids } = reading.known;
-    const slips = new Slips(ids);
-    const found = facts.flatMap((fact) => {
-      if (fact.kind !== 'name') return [];
-      const id = fact.name.text.replace(/^#/, '');
-      if (
-        id.length < (fact.name.text.startsWith('#') ? MIN_NUMBERED : MIN_ID) ||
-        (/^\d+$/.test(id) && slips.countOf(id) > 10 ** (id.length - 2) / 2)
-      )
-        return [];
-      return slips.has(id) ? [against(reading, fact)] : [];
+    const facts = missing(reading).flatMap((fact) =>
+      fact.kind === 'name' && fact.name.kind === 'id' ? [fact] : [],
+    );
+    const slips = new Slips(facts.length === 0 ? [] : reading.known.ids);
+    const slipped = facts.filter(({ name }) => {
+      const id = name.text.replace(/^#/, '');
+      const isCommon = /^\d+$/.test(id) && slips.countOf(id) > 10 ** (id.length - 2) / 2;
+      return id.length >= (name.text.startsWith('#') ? MIN_NUMBERED : MIN_ID) && !isCommon && slips.has(id);
     });
-    return perStatement([...found, ...endings(reading, ended)]);
+    return perStatement(slipped.map((fact) => against(reading, fact)));
   },
 };
-const ENDING =
-  /\b(?:end(?:ing|s)? (?:in|with)|last (?:four|4)(?: digits)?(?: (?:are|is|of))?|endet auf|terminad[ao] en)\s{1,2}\W{0,3}(\d{4})(?!\d)/;
-/** The digits that a card or an account ends in. */
-function endings(reading: AnswerReading, statements: readonly Sentence[]): readonly RuleFinding[] {
-  const { known } = reading;
-  const ends = new Slips(new Set([...known.ids].flatMap((id) => (/\d{4}$/.test(id) ? [id.slice(-4)] : []))));
-  return statements.flatMap((statement) => {
-    const digits = ENDING.exec(statement.lower)?.[1] ?? '';
-    return !known.knows(digits) && ends.has(digits) ? [against(reading, { statement })] : [];
-  });
-}
-
 export const VALUE_RULES: readonly Rule[] = [otherFigure, otherName];

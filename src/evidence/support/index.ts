@@ -1,8 +1,2 @@
 export { sentenceEnds } from './sentence-ends.ts';
-export {
-  computeSupport,
-  type Support,
-  type SupportFinding,
-  type SupportInput,
-  type SupportKind,
-} from './support.ts';
+export { computeSupport, type Support } from './support.ts';

@@ -32,29 +32,20 @@ export function readSteps(given: readonly TraceStep[]): readonly ReadStep[] {
 
 const MAX_LATER = 32;
 /** Whether a later call did what this one did not: by the same tool for the same thing, or by another one with all of its ids. */
-const isRepaired = (step: ReadStep, later: readonly ReadStep[]): boolean =>
+const isRepaired = ({ tool, target, isRead, ids }: ReadStep, later: readonly ReadStep[]): boolean =>
   later
     .slice(-MAX_LATER)
     .some(
       (one) =>
         one.outcome === 'ok' &&
         !one.isListing &&
-        ((one.tool === step.tool && (one.target === step.target || isNextAttempt(one, step))) ||
-          (one.isRead === step.isRead &&
-            step.ids.size > 0 &&
-            isWithin(step.ids, one.ids) &&
-            (step.ids.size > 1 || [...step.ids].some(isPlace)))),
+        ((one.tool === tool && one.target === target) ||
+          (one.isRead === isRead &&
+            (ids.size > 1 || [...ids].some((id) => A_PLACE.test(id))) &&
+            [...ids].every((id) => one.ids.has(id)))),
     );
-/** Each is one of the others, a file by its name: one shell has `manager\tools\a.py`, another one `manager/tools/a.py`. */
-const isWithin = (ids: ReadonlySet<string>, others: ReadonlySet<string>): boolean => {
-  const files = new Set([...others].map(toFileName));
-  return [...ids].every((id) => others.has(id) || (isFile(id) && files.has(toFileName(id))));
-};
-const toFileName = (id: string): string => id.slice(Math.max(id.lastIndexOf('/'), id.lastIndexOf('\\')) + 1);
-const isFile = (id: string): boolean =>
-  /^[^/]{1,60}\.[a-z]{2,4}$/.test(toFileName(id)) && !id.includes('://');
 /** A path, a file or an address: one is enough to tell a thing. */
-const isPlace = (id: string): boolean => id.includes('/') || isFile(id);
+const A_PLACE = /\/|^[^/]{1,60}\.[a-z]{2,4}$/;
 
 function readStep(given: TraceStep, index: number, room: number, argumentsRoom: number): ReadStep {
   // Steps may come from JSON of others: a call without a name has none.
@@ -93,27 +84,23 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
     argumentsText,
     given: isRead ? argumentsText : textOfValue(withoutTexts(args), argumentsRoom),
     lower: `${text}\n${argumentsText}`.toLowerCase(),
-    isCut: (typeof value === 'string' ? value.length : text.length) >= stepRoom || isCutOff(given.result),
+    isCut: (typeof value === 'string' ? value.length : text.length) >= stepRoom,
     ids: idsIn(argumentsText),
-    names: members.flatMap((one) =>
-      typeof one === 'string' && one.length > 2 && one.length < 60
-        ? [one.toLowerCase(), ...(one.includes('@') ? [(one.split('@')[0] as string).toLowerCase()] : [])]
-        : [],
-    ),
+    names: members.flatMap((one) => (typeof one === 'string' && one.length < 60 ? listNames(one) : [])),
     target: textOfValue(members.find(isShort) ?? members[0], MIN_CHARS),
     program: findProgram(toolWords, args),
   };
 }
 
+/** A text, and of an address what stands before its `@`. */
+const listNames = (text: string): readonly string[] => [
+  text.toLowerCase(),
+  ...text.toLowerCase().split('@', 1),
+];
+
 /** Not the text that a file was to get. */
 const isShort = (member: unknown): boolean =>
   typeof member !== 'string' || (member.length < MIN_CHARS && !member.includes('\n'));
-
-/** A shell ran the same program again, or another one on one of its files: attempts, of which the last counts. */
-const isNextAttempt = (one: ReadStep, step: ReadStep): boolean =>
-  step.program !== undefined &&
-  (one.program === step.program ||
-    [...step.ids].some((id) => isPlace(id) && isWithin(new Set([id]), one.ids)));
 
 const MAX_GIVEN_CHARS = 400;
 /** Arguments without the documents that a call was given to write: those are the model's own words. */
@@ -132,14 +119,6 @@ function findEnd(given: TraceStep, value: unknown, toolWords: readonly string[],
   return readOutcome(value, toolWords, isRead);
 }
 
-/** A text that began as JSON or a list and does not end so, or that ends in dots. */
-const isCutOff = (result: unknown): boolean => {
-  if (typeof result !== 'string' || result.length < 4000) return false;
-  const text = result.trimEnd();
-  if (/^\s*[[{]/.test(text.slice(0, 40))) return !/[\]}]$/.test(text);
-  return /(?:…|\.\.\.|truncated\]?)$/.test(text.slice(-20)) || result.length % 1000 === 0;
-};
-
 const SCHEMA_KEY = /["'\s](?:input_?schema|tool_description)["']?\s{0,2}:/i;
 /** Whether a result lists tools, as that of a search for one does. */
 const describesTools = (text: string): boolean => SCHEMA_KEY.test(text.slice(0, MAX_COMMAND_CHARS));
@@ -155,30 +134,22 @@ function isOnlyLooking(tool: string, words: readonly string[], acts: ReadonlySet
   if (first === 'open' && /^(?:web)?(?:page|site|url|link|document|doc)$/.test(second ?? '')) return true;
   if (first === 'list' && /^(?:add|append|insert|remove|delete|clear)$/.test(second ?? '')) return false;
   if (READS.hasWord(first)) return true;
-  if (acts.size === 0)
-    return (
-      words.some((word) => READS.hasWord(word)) ||
-      /[a-z]{3}s$/.test(first) ||
-      (STARTS.has(first) === false && NOUNS.test(first))
-    );
-  return false;
+  return (
+    acts.size === 0 &&
+    !STARTS.has(first) &&
+    (words.some((word) => READS.hasWord(word)) || /[a-z]{3}s$/.test(first))
+  );
 }
-const STARTS: ReadonlySet<string> = new Set(
-  'start stop turn put make open close submit process request'.split(' '),
-);
-/** `disponibilidad`, `information`, `availability`: names of things. */
-const NOUNS = /(?:tion|dad|ität|ité|dade|ity)$/;
+const STARTS: ReadonlySet<string> = new Set('open close process'.split(' '));
 
 const SETS = /^(?:set|new|action|op|operation|changes)$/i;
 const GETS = /^(?:get|list|read|find|search|show|view|check|status|query|info)/i;
 /** The arguments of a call that is named for what it looks at say that it changes something. */
 const changes = (args: unknown): boolean =>
   isObject(args) &&
-  Object.entries(args)
-    .slice(0, MAX_NAMES)
-    .some(
-      ([key, value]) => SETS.test(key) && value !== null && !(typeof value === 'string' && GETS.test(value)),
-    );
+  Object.keys(args).some(
+    (key) => SETS.test(key) && args[key] !== null && !(typeof args[key] === 'string' && GETS.test(args[key])),
+  );
 
 const RUNS = /^(?:sql|query|db|database|shell|bash|sh|exec|execute|terminal|command|cmd|run)$/;
 const QUERY =

@@ -1,5 +1,3 @@
-import type { Figure } from './figures.ts';
-
 /** Of more numbers products and shares are chance. */
 const MAX_FACTORS = 48;
 const MAX_SHARES = 48;
@@ -108,17 +106,4 @@ export class Addends {
       ),
     );
   }
-}
-
-/** An amount is a sum or a difference of amounts beside it, a multiple of one or a share. */
-export function isOfAmounts(value: number, beside: readonly Figure[]): boolean {
-  const sums = new Addends(beside.flatMap((one) => (one.dimension === 'money' ? [one.value] : [])));
-  const counts = beside.flatMap((one) =>
-    one.dimension === 'money' ? [] : [one.value, one.value / 100, 1 / one.value],
-  );
-  return (
-    sums.hasSum(value, 0.51) ||
-    sums.hasDifference(value, 0.0101) ||
-    counts.some((count) => count > 0 && sums.hasWithin((value - 0.51) / count, (value + 0.51) / count))
-  );
 }

@@ -64,7 +64,8 @@ export function figuresIn(text: string): readonly Figure[] {
     scaled = end;
     const unit = UNIT.exec(text.slice(end, end + 14));
     const word = unit?.[1]?.toLowerCase().replace(/\s/g, '');
-    const after = text.slice(end + (unit?.[0].length ?? 0), end + (unit?.[0].length ?? 0) + 6);
+    const behind = end + (unit?.[0].length ?? 0);
+    const after = text.slice(behind, behind + 6);
     // "19 km/h", "149 in total"
     const perTime = /^\/(?:h|s)(?![\p{L}\p{N}])/u.exec(after)?.[0] ?? '';
     const known =
@@ -86,14 +87,14 @@ export function figuresIn(text: string): readonly Figure[] {
         isSpan,
         ...(first.dimension === 'none' && dimension !== 'ratio' && { dimension, factor }),
       };
-    const isTemperature = dimension === 'temperature';
-    if (isTemperature && /^[cf]$/.test(word ?? '') && /^\s/.test(unit?.[0] ?? '')) continue;
+    const unitText = unit?.[0] ?? '';
+    if (dimension === 'temperature' && /^\s[cf]$/i.test(unitText)) continue;
     const before = text.slice(Math.max(0, match.index - 24), match.index);
     const isNegative = (sign === '-' || sign === '−') && !/[\d%\p{L})]\s?$/u.test(before);
     const decimals = /[.,](\d+)$/.exec(GROUPED.test(raw) ? '' : raw)?.[1]?.length ?? 0;
     figures.push({
       start: match.index + (whole.length - whole.trimStart().length),
-      end: known === undefined ? end : end + (unit?.[0].length ?? 0),
+      end: known === undefined ? end : end + unitText.length,
       value: (isNegative ? -1 : 1) * (bare * scale + rest),
       plain: bare,
       tolerance: 0.5001 * scale * 10 ** -decimals,
@@ -102,21 +103,21 @@ export function figuresIn(text: string): readonly Figure[] {
       factor,
       whole: wholeOf,
       isSpan,
-      isAbout:
-        /[~≈≥≤<>+约約]\s?[$€£¥]?$/.test(before) ||
-        /^\s?\+/.test(text.slice(end, end + 2)) ||
-        ABOUT.has(readPassage(before.split(/[.,;:(]/).at(-1) ?? '')),
-      after:
-        text
-          .slice(end, end + MAX_AFTER)
-          .split(/[.,;:()|–—]/)[0]
-          ?.toLowerCase()
-          .match(/\p{L}[\p{L}'-]{1,29}/gu)
-          ?.slice(0, 3) ?? [],
+      isAbout: isRounded(before, text.slice(end, end + 2)),
+      after: wordsAfter(text.slice(end, end + MAX_AFTER)),
     });
   }
   return figures;
 }
+
+const isRounded = (before: string, after: string): boolean =>
+  /[~≈≥≤<>+约約]\s?[$€£¥]?$/.test(before) ||
+  /^\s?\+/.test(after) ||
+  ABOUT.has(readPassage(before.split(/[.,;:(]/).at(-1) ?? ''));
+
+const wordsAfter = (text: string): readonly string[] =>
+  (/^[^.,;:()|–—]*/.exec(text.toLowerCase())?.[0].match(/\p{L}[\p{L}'-]{1,29}/gu) ?? []).slice(0, 3);
+
 const GROUPED = /^\d{1,3}(?:,\d{3})+$/;
 
 /** "1.28 million", "45万2000": by what the number counts, and what is added to it. */
@@ -251,9 +252,6 @@ export function numbersIn(text: string, limit: number): number[] {
         const number = Number(part);
         if (Number.isFinite(number)) numbers.push(number);
       }
-    if (!Number.isFinite(value)) continue;
-    const { scale, rest } = scaleAfter(text, match.index + raw.length, false);
-    if (scale > 1) numbers.push(value * scale + rest);
   }
   return numbers;
 }

@@ -1,5 +1,5 @@
 import type { ReadStep } from '../trace/index.ts';
-import { Addends, isOfAmounts } from './derive.ts';
+import { Addends } from './derive.ts';
 import {
   amountsIn,
   type Figure,
@@ -46,7 +46,7 @@ export class Known {
   readonly #set: ReadonlySet<number>;
   readonly #spoken = new Map<RegExp, boolean>();
   readonly #measures = new Map<Measure, Addends>();
-  #amounts: Addends | 'unsigned' | undefined;
+  #amounts: Addends | undefined;
   #latest: Addends | undefined;
   /** How many texts are still looked for: each costs time in proportion to all results. */
   #left = MAX_LOOKUPS;
@@ -120,12 +120,10 @@ export class Known {
    * any may be one.
    */
   get #money(): Addends | undefined {
-    if (this.#amounts === undefined) {
-      const amounts =
-        this.given.length <= FEW || PRICED.test(this.text) ? [] : amountsIn(this.text, MAX_NUMBERS);
-      this.#amounts = amounts.length < MIN_AMOUNTS ? 'unsigned' : new Addends(amounts);
-    }
-    return this.#amounts === 'unsigned' ? undefined : this.#amounts;
+    this.#amounts ??= new Addends(
+      this.given.length <= FEW || PRICED.test(this.text) ? [] : amountsIn(this.text, MAX_NUMBERS),
+    );
+    return this.#amounts.size < MIN_AMOUNTS ? undefined : this.#amounts;
   }
 
   /** What long results measure so, by units and keys, without texts that the agent wrote: another number is then none. */
@@ -156,52 +154,39 @@ export class Known {
   /** "9/10": a score out of so many, as such; a fraction ("4.84/5") by itself. */
   #hasRatio({ value, raw, whole }: Figure): boolean {
     if (!Number.isInteger(value)) return this.#set.has(value);
-    return (
-      this.knows(`${raw}/${whole}`) ||
-      this.knows(`${raw} / ${whole}`) ||
-      this.knows(`${raw} out of ${whole}`) ||
-      this.knows(`${raw} of ${whole}`)
-    );
+    return ['/', ' / ', ' out of ', ' of '].some((sign) => this.knows(`${raw}${sign}${whole}`));
   }
 
   /** Whether the value can be computed from what is known, or from this and those of the answer. */
   derives(figure: Figure, beside: readonly Figure[], isWide: boolean): boolean {
+    const { dimension, tolerance, isAbout } = figure;
     const value = Math.abs(figure.value);
     const supported = beside.map((one) => one.value);
-    if (figure.dimension === 'temperature' || figure.dimension === 'ratio' || !this.#mentionsStep(figure))
-      return false;
-    if (this.#measured(figure.dimension) !== undefined) {
-      if (figure.isSpan) return false;
-      const same = beside.filter(({ dimension }) => dimension === figure.dimension);
-      if (figure.dimension !== 'percent')
-        return listFactors(figure).some((factor) =>
-          new Addends(same.map((one) => (one.value * one.factor) / factor)).gives(
-            value,
-            figure.isAbout ? Math.max(figure.tolerance, MEASURED * value) : figure.tolerance,
-          ),
-        );
+    if (dimension === 'temperature' || dimension === 'ratio' || !this.#mentionsStep(figure)) return false;
+    const isMeasured = this.#measured(dimension) !== undefined;
+    if (isMeasured && figure.isSpan) return false;
+    if (isMeasured && dimension !== 'percent') {
+      const same = beside.filter((one) => one.dimension === dimension);
+      const within = isAbout ? Math.max(tolerance, MEASURED * value) : tolerance;
+      return listFactors(figure).some((factor) =>
+        new Addends(same.map((one) => (one.value * one.factor) / factor)).gives(value, within),
+      );
     }
-    if (figure.dimension === 'percent' && isWide) {
+    if (dimension === 'percent' && isWide) {
       const all = this.#set.size <= MANY ? [...this.#set, ...supported] : supported;
-      return new Addends(all).isShare(value, Math.max(figure.tolerance, 0.051));
+      return new Addends(all).isShare(value, Math.max(tolerance, 0.051));
     }
-    const off = Math.min(figure.tolerance, figure.isAbout ? 1e12 : 0.51);
-    const isExact = Number.isInteger(value) || figure.tolerance < 0.01;
+    const off = Math.min(tolerance, isAbout ? 1e12 : 0.51);
+    const isExact = Number.isInteger(value) || tolerance < 0.01;
     if (!isWide) {
       this.#latest ??= new Addends(this.#ofLatest());
       return this.#latest.gives(value, 0.0101) || new Addends(supported).gives(value, 0.0101, true);
     }
     const isFew = this.hasFew;
     // Of many numbers something gives any figure: only those beside it in the answer count.
-    if (!isFew && figure.dimension === 'money' && this.#money !== undefined)
-      return isOfAmounts(value, beside);
-    if (!isFew && supported.length <= FEW)
-      return new Addends(supported).gives(value, isExact ? 0.0101 : off, true);
-    return new Addends(isFew ? [...this.#set, ...supported] : supported).gives(
-      value,
-      isExact ? 0.51 : off,
-      true,
-    );
+    if (!isFew && dimension === 'money' && this.#money !== undefined) return false;
+    if (!isFew) return new Addends(supported).gives(value, isExact ? 0.0101 : off, true);
+    return new Addends([...this.#set, ...supported]).gives(value, isExact ? 0.51 : off, true);
   }
 
   /** Whether the results have a number, or may have it, where they were not read. */
@@ -236,12 +221,13 @@ export class Known {
 
   /** Words with digits. */
   get ids(): ReadonlySet<string> {
-    if (this.#ids === undefined) {
-      const words = this.text
+    this.#ids ??= new Set(
+      this.text
         .split(NAME_BREAK)
-        .filter((word) => word.length > 2 && word.length <= MAX_ID_CHARS && /\d/.test(word));
-      this.#ids = new Set(words.slice(-MAX_IDS).flatMap((id) => [id, id.replace(/^#|[.]$/g, '')]));
-    }
+        .filter((word) => word.length > 2 && word.length <= MAX_ID_CHARS && /\d/.test(word))
+        .slice(-MAX_IDS)
+        .flatMap((id) => [id, id.replace(/^#|[.]$/g, '')]),
+    );
     return this.#ids;
   }
 
@@ -252,21 +238,14 @@ export class Known {
 
   /** Sizes of lists, and how often each tool was called. */
   get counts(): ReadonlySet<number> {
-    if (this.#counts === undefined) {
-      const counts = new Set([this.steps.length]);
-      const calls = new Map<string, number>();
-      for (const step of this.steps) {
-        calls.set(step.tool, (calls.get(step.tool) ?? 0) + 1);
-        walkValues(step.value, (value) => {
-          if (Array.isArray(value)) counts.add(value.length);
-          else counts.add(Object.keys(value).length);
-        });
-        counts.add(step.text.split('\n').length);
-      }
-      for (const count of calls.values()) counts.add(count);
-      this.#counts = counts;
+    if (this.#counts !== undefined) return this.#counts;
+    const counts = new Set([this.steps.length]);
+    for (const { tool, value, text } of this.steps) {
+      counts.add(this.steps.filter((one) => one.tool === tool).length).add(text.split('\n').length);
+      walkValues(value, (part) => counts.add(Object.keys(part).length));
     }
-    return this.#counts;
+    this.#counts = counts;
+    return counts;
   }
 }
 

@@ -44,7 +44,6 @@ const NUMERIC_DAY =
   /(?<![\d.])(?:(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})|(\d{1,2})([/.])(\d{1,2})\5(\d{4}|\d\d)(?!\d)|(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})日)?)/g;
 const DAY_OF_MONTH = /(?<!\d)(\d{1,2})(?:st|nd|rd|th|\.)?(?: of| de)? (\p{L}{3,10})(?!\p{L})/gu;
 const MONTH_AND_DAY = /(?<!\p{L})(\p{L}{3,10})\.?,? (\d{4}|\d{1,2})(?:st|nd|rd|th)?(?!\d|[:%]\d|[.,]\d)/gu;
-const EPOCH = /(?<![\d.])(1[4-9]\d{8})(\d{3})?(?![\d.])/g;
 const MAX_DAYS = 400;
 
 /** The days that a text names: `2026-03-13`, `March 13`, `13. März`, `3月13日`, `13/03/2026`. */
@@ -81,19 +80,9 @@ export function daysIn(text: string): readonly Day[] {
   return days;
 }
 
-/** The days of a result, those of its counts of seconds since 1970 among them. */
-export function knownDays(text: string): ReadonlySet<number> {
-  const days = new Set<number>();
-  for (const { readings } of daysIn(text))
-    for (const day of readings) days.add(day).add(Math.floor(day / 100) * 100);
-  for (const [, seconds] of text.matchAll(EPOCH)) {
-    if (days.size >= MAX_DAYS) break;
-    const date = new Date(Number(seconds) * 1000);
-    const month = date.getUTCMonth() + 1;
-    days.add(month * 100).add(month * 100 + date.getUTCDate());
-  }
-  return days;
-}
+/** The days of a result, and their months. */
+export const knownDays = (text: string): ReadonlySet<number> =>
+  new Set(daysIn(text).flatMap(({ readings }) => readings.flatMap((day) => [day, day - (day % 100)])));
 
 /** A time of day in a text. */
 export interface TimeOfDay {
@@ -112,6 +101,7 @@ const TIME_IN_CJK =
   /(上午|下午|晚上|早上|凌晨|中午|午前|午後)?\s?(\d{1,2})\s?(?:点|點|時(?!間)|时(?!间))(?:([0-5]?\d)分|(半))?/g;
 const SPANISH = /(?:a|de|desde|hasta) las? (\d{1,2})(?![\d:])/g;
 const NOON = /(?<![a-z])(noon|midday|midnight|mittag|mitternacht|mediodía|medianoche|midi|minuit)(?![a-z])/g;
+const MIDNIGHT = /^m(?:idn|itter|edian|inuit)/;
 const MAX_TIMES = 600;
 
 /** Times of day in a text in lower case: `15:30`, `3:30 pm`, `9 am`, `9.30 Uhr`, `下午3点`. */
@@ -130,25 +120,15 @@ export function timesIn(text: string): readonly TimeOfDay[] {
     else add(match.index, whole.length, hour, Number(minutes ?? 0), hour > 12 || hours.startsWith('0'));
   }
   for (const match of text.matchAll(SPANISH)) add(match.index, match[0].length, Number(match[1]), 0, false);
-  for (const match of text.matchAll(NOON))
-    add(
-      match.index,
-      match[0].length,
-      /^m(?:idn|itter|edian|inuit)/.test(match[1] as string) ? 0 : 12,
-      0,
-      true,
-    );
+  for (const { 0: word, index } of text.matchAll(NOON))
+    add(index, word.length, MIDNIGHT.test(word) ? 0 : 12, 0, true);
   if (/[点點時时]/.test(text))
-    for (const match of text.matchAll(TIME_IN_CJK)) {
-      const hour = Number(match[2]);
-      const half = match[1] === undefined ? undefined : AFTERNOON.test(match[1]) ? 'p' : 'a';
-      add(
-        match.index,
-        match[0].length,
-        half === 'p' && hour < 12 ? hour + 12 : hour,
-        match[4] === undefined ? Number(match[3] ?? 0) : 30,
-        half !== undefined || hour > 12,
-      );
+    for (const { 0: whole, 1: half = '', 2: hours, 3: minutes = 0, 4: isHalf, index } of text.matchAll(
+      TIME_IN_CJK,
+    )) {
+      const hour = Number(hours) + (AFTERNOON.test(half) && Number(hours) < 12 ? 12 : 0);
+      const minute = isHalf === undefined ? Number(minutes) : 30;
+      add(index, whole.length, hour, minute, half !== '' || hour > 12);
     }
   return times;
 }

@@ -131,28 +131,17 @@ export function writtenNumbersIn(text: string): readonly WrittenNumber[] {
 
 const CHINESE = /[〇零一二两三四五六七八九十百千万萬億亿]{2,16}/g;
 const DIGITS = '〇一二三四五六七八九';
-const PLACES: ReadonlyMap<string, number> = new Map([
-  ['十', 10],
-  ['百', 100],
-  ['千', 1_000],
-]);
-const MYRIADS: ReadonlyMap<string, number> = new Map([
-  ['万', 1e4],
-  ['萬', 1e4],
-  ['億', 1e8],
-  ['亿', 1e8],
-]);
+const PLACES = '十百千';
+const MYRIADS: Readonly<Record<string, number>> = { 万: 1e4, 萬: 1e4, 億: 1e8, 亿: 1e8 };
 
 function chineseNumbersIn(text: string): readonly WrittenNumber[] {
   return [...text.matchAll(CHINESE)].slice(0, MAX_NUMBERS).map(({ 0: raw, index }) => {
     let [total, section, digit] = [0, 0, 0];
     for (const sign of raw) {
-      const place = PLACES.get(sign);
-      const myriad = MYRIADS.get(sign);
-      if (place !== undefined) {
-        section += Math.max(digit, 1) * place;
-        digit = 0;
-      } else if (myriad !== undefined) {
+      const place = 10 ** (PLACES.indexOf(sign) + 1);
+      const myriad = MYRIADS[sign];
+      if (place > 1) [section, digit] = [section + Math.max(digit, 1) * place, 0];
+      else if (myriad !== undefined) {
         total += Math.max(section + digit, 1) * myriad;
         [section, digit] = [0, 0];
       } else digit = DIGITS.indexOf(sign === '两' ? '二' : sign === '零' ? '〇' : sign);
