@@ -9,7 +9,7 @@ import type { Completion, GhostResult, Provider } from '../src/orchestrator/inde
 import { gateClient, gateTools, guardedCall, PolicyGate } from '../src/policy/index.ts';
 import { hostileHttp } from './support/hostile-server.ts';
 import { assertFree } from './support/loop-hold.ts';
-import { seeded } from './support/random-values.ts';
+import { seededRandom } from './support/random.ts';
 import { sized } from './support/size.ts';
 
 const TOOLS = ['get_a', 'get_b', 'set_c'];
@@ -339,7 +339,7 @@ function fuzzed(random: () => number): unknown {
 }
 
 test('runs on results put together at random end, none of them holding the event loop', async () => {
-  const random = seeded(20261122);
+  const random = seededRandom(20261122);
   for (let i = 0; i < sized(1, 100); i += 1) {
     const results = rep(6, () => {
       const value = fuzzed(random);
