@@ -24,7 +24,6 @@ import type { RequestMethod } from '../requests.ts';
 import { definitionProblem, type ToolsByServer, toolHash } from '../tool-definition.ts';
 import { readTrace, type TraceRecord, unusableTrace } from './read-trace.ts';
 
-/** Options of `replayTrace`. */
 export interface ReplayTraceOptions {
   /** Key of the trail. @defaultValue `SAFE_AUDIT_KEY` */
   readonly key?: string | undefined;
