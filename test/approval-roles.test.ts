@@ -1,15 +1,14 @@
 /** What each database role can do about approvals: nobody but the reviewer makes a call go through. */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { decideNow, PostgresReviewQueue } from '../src/approvals/index.ts';
 import { PolicyGate } from '../src/policy/index.ts';
 import { openDatabase } from '../src/postgres/index.ts';
 import { readWaiting } from '../src/runs/index.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
 import {
+  applyRoles,
   createRole,
   findPsql,
   noPostgres,
@@ -18,7 +17,6 @@ import {
   startPostgres,
 } from './support/postgres-server.ts';
 
-const ROLES = fileURLToPath(new URL('../../schema/roles.sql', import.meta.url));
 const DENIED = { code: '42501' };
 const REFUSED = { code: '22023' };
 
@@ -37,7 +35,7 @@ describe('approvals by database role', {
   before(async () => {
     server = await startPostgres();
     url = await server.createMigrated();
-    execFileSync(findPsql() ?? '', [url, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', ROLES]);
+    applyRoles(url);
     for (const role of ['writer', 'reader', 'reviewer'])
       logins.push(await createRole(url, `IN ROLE mcp_observatory_${role}`));
     [writer = '', reader = '', reviewer = ''] = logins.map((login) => login.url);

@@ -1,6 +1,6 @@
 /** Processes that are killed between reserving a call and its outcome, and roles that may not forge one. */
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { PostgresLedger } from '../src/policy/postgres-ledger.ts';
 import {
+  applyRoles,
   createRole,
   findPsql,
   noPostgres,
@@ -85,8 +86,7 @@ describe('the ledger and its processes', { skip: noPostgres() }, () => {
   test('the writer reserves and settles its own calls, and forges neither rows nor the word of a person', {
     skip: findPsql() === undefined && 'no psql',
   }, async () => {
-    const roles = fileURLToPath(new URL('../../schema/roles.sql', import.meta.url));
-    execFileSync(findPsql() ?? '', [url, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', roles]);
+    applyRoles(url);
     await using writer = await createRole(url, 'IN ROLE mcp_observatory_writer');
     await using reader = await createRole(url, 'IN ROLE mcp_observatory_reader');
     const app = new PostgresLedger(writer.url);

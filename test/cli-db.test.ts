@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -96,18 +96,6 @@ describe('db, embedded', () => {
     const open = attempts.filter((attempt) => attempt.status === 'fulfilled');
     for (const { value } of open) await value.close();
     assert.ok(open.length <= 1);
-  });
-
-  test('the lock of another host is respected, and the error names the file to delete', async () => {
-    const lock = `${dataDir}.lock.1`;
-    mkdirSync(dirname(dataDir), { recursive: true });
-    writeFileSync(lock, JSON.stringify({ pid: 1, host: 'another-host' }));
-    await assert.rejects(openDatabase({ dataDir }), (error: Error) => {
-      assert.match(error.message, /process 1 on another-host/);
-      assert.ok(error.message.includes(lock));
-      return true;
-    });
-    rmSync(lock);
   });
 
   longTest('status of a database without the schema exits with 1 and says what to run', async () => {

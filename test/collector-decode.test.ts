@@ -14,7 +14,8 @@ import {
   encodeWideList,
   requestJson,
 } from './support/otlp-encode.ts';
-import { randomSpans, seededRandom } from './support/random-spans.ts';
+import { seededRandom } from './support/random.ts';
+import { randomSpans } from './support/random-spans.ts';
 import { sized } from './support/size.ts';
 import { recordSpan } from './support/span-fixture.ts';
 import { spanToRow } from './support/span-row.ts';

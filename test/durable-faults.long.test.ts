@@ -20,7 +20,7 @@ import { basename, join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { spoolStatus } from '../src/durable/index.ts';
-import { seededRandom } from './support/random-spans.ts';
+import { seededRandom } from './support/random.ts';
 
 const PROGRAM = fileURLToPath(new URL('./support/spool-fault-process.js', import.meta.url));
 const MOUNT = '/bin/mount';

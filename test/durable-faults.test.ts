@@ -1,6 +1,6 @@
 /** Faults of the file system and the clock: what `append` answered for is read again or is in a file that is named. */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { DurableSpanProcessor, spoolStatus } from '../src/durable/index.ts';
 import { resolveSpoolOptions, type SpoolOptions } from '../src/durable/options.ts';
 import { encodeRecord } from '../src/durable/record.ts';
 import { Spool } from '../src/durable/spool.ts';
-import { CollectingExporter } from './support/collecting-exporter.ts';
+import { CollectingExporter, leaveSegment } from './support/collecting-exporter.ts';
 import { idsOf, manySpans } from './support/many-spans.ts';
 import { longTest } from './support/size.ts';
 import { waitUntil } from './support/wait-until.ts';
@@ -51,13 +51,6 @@ function fail(name: 'readFile' | 'open' | 'stat', codeFor: (path: string) => str
 function heal(): void {
   mock.restoreAll();
   syncBuiltinESMExports();
-}
-
-/** A segment that a process which is gone has left. */
-function orphan(name: string, content: Buffer): void {
-  const folder = join(directory, '0@@gone@nowhere');
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, name), content);
 }
 
 async function drainedIds(spool: Spool): Promise<string[]> {
@@ -101,7 +94,7 @@ for (const whenFull of ['drop-oldest', 'refuse'] as const) {
 test('a folder in the place of a file holds up nothing, is named and stays', async () => {
   mkdirSync(join(directory, '0@@gone@nowhere', '1-folder.spool'), { recursive: true });
   const spans = manySpans(5);
-  orphan('2-file.spool', await encodeRecord(spans));
+  leaveSegment(directory, '2-file.spool', await encodeRecord(spans));
   const spool = await open();
   assert.deepEqual(await drainedIds(spool), idsOf(spans));
   assert.ok(warnings.some((line) => line.includes('1-folder.spool') && line.includes('EISDIR')));
@@ -114,7 +107,7 @@ test('a folder in the place of a file holds up nothing, is named and stays', asy
 
 test('a file that was taken over is in the books even if its size is not known', async () => {
   const spans = manySpans(5);
-  orphan('1-file.spool', await encodeRecord(spans));
+  leaveSegment(directory, '1-file.spool', await encodeRecord(spans));
   fail('stat', () => 'EIO');
   const spool = await open();
   heal();
@@ -161,7 +154,7 @@ test('records of a newer form and damaged bytes are moved aside, and a later sta
   newer.write('Z', 3);
   newer.writeUInt32BE(crc32(newer.subarray(12), crc32('Z')), 8);
   damaged[damaged.length - 1] = (damaged.at(-1) as number) ^ 1;
-  orphan('7-a.spool', Buffer.concat([before, newer, damaged, after]));
+  leaveSegment(directory, '7-a.spool', Buffer.concat([before, newer, damaged, after]));
   for (const start of ['first', 'second']) {
     warnings = [];
     const spool = await open();
@@ -181,7 +174,7 @@ test('records of a newer form and damaged bytes are moved aside, and a later sta
 test('if the disk is too full to set bytes aside, the whole file is moved', async () => {
   const record = await encodeRecord(manySpans(2));
   const content = Buffer.concat([record, Buffer.from('rubbish')]);
-  orphan('7-a.spool', content);
+  leaveSegment(directory, '7-a.spool', content);
   const spool = await open();
   fail('open', (path) => (path.includes('unreadable') ? 'ENOSPC' : undefined));
   assert.equal((await drainedIds(spool)).length, 2);
@@ -220,9 +213,9 @@ longTest('a batch that always takes the back end too long does not hold up those
   const exporter = new CollectingExporter((spans) =>
     spans.some(isSlow) ? new Promise<never>(() => {}) : undefined,
   );
-  orphan('1-slow.spool', await encodeRecord(manySpans(1, 'slow')));
+  leaveSegment(directory, '1-slow.spool', await encodeRecord(manySpans(1, 'slow')));
   const spans = manySpans(10);
-  orphan('2-quick.spool', await encodeRecord(spans));
+  leaveSegment(directory, '2-quick.spool', await encodeRecord(spans));
   const processor = new DurableSpanProcessor({
     exporter,
     spool: { directory },

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DiagLogLevel, diag } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import {
   AggregationTemporality,
@@ -14,9 +13,10 @@ import {
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
-import { DurableSpanProcessor, type DurableSpanProcessorOptions, spoolStatus } from '../src/durable/index.ts';
-import { CollectingExporter, unreachable } from './support/collecting-exporter.ts';
+import { spoolStatus } from '../src/durable/index.ts';
+import { CollectingExporter, end, processorOf, unreachable } from './support/collecting-exporter.ts';
 import { idsOf, manySpans } from './support/many-spans.ts';
+import { captureDiagOf } from './support/observed.ts';
 import { sized } from './support/size.ts';
 import { spanWith } from './support/spans.ts';
 import { waitUntil } from './support/wait-until.ts';
@@ -28,15 +28,7 @@ beforeEach(() => {
 });
 after(() => rmSync(root, { recursive: true }));
 
-const processorOf = (
-  exporter: DurableSpanProcessorOptions['exporter'],
-  options: Partial<DurableSpanProcessorOptions> = {},
-) => new DurableSpanProcessor({ exporter, minRetryDelayMs: 5, maxRetryDelayMs: 20, ...options });
 const withSpool = () => ({ spool: { directory, drainSpansPerSecond: 1_000_000 } });
-
-function end(processor: DurableSpanProcessor, spans: readonly ReadableSpan[]): void {
-  for (const span of spans) processor.onEnd(span);
-}
 
 test('a burst larger than the queue goes to the spool instead of being dropped, also at the end of the process', async () => {
   const small = { maxQueueSize: 256, maxExportBatchSize: 64, ...withSpool() };
@@ -161,7 +153,7 @@ describe('in memory', () => {
   test('beyond the queue spans are dropped and counted, told in one line, and forceFlush says so once', async () => {
     const exporter = new CollectingExporter();
     const processor = processorOf(exporter, { maxQueueSize: 100 });
-    const messages = await diagnostics(async () => {
+    const messages = await captureDiagOf(async () => {
       end(processor, manySpans(1000));
       await assert.rejects(processor.forceFlush(), { code: 'SPANS_NOT_SAFE', message: /^900 spans/ });
     });
@@ -312,7 +304,7 @@ describe('with a spool', () => {
     let isDown = true;
     const exporter = new CollectingExporter(() => (isDown ? unreachable() : undefined));
     const spans = manySpans(3000);
-    const messages = await diagnostics(async () => {
+    const messages = await captureDiagOf(async () => {
       const processor = processorOf(exporter, { spool: { directory: '/dev/null/spool' } });
       end(processor, spans);
       await sleep(50);
@@ -358,16 +350,3 @@ describe('with a spool', () => {
     server.close();
   });
 });
-
-/** What goes to `diag` while the work runs. */
-async function diagnostics(work: () => Promise<void>): Promise<string[]> {
-  const messages: string[] = [];
-  const log = (message: string) => void messages.push(message);
-  diag.setLogger({ error: log, warn: log, info: log, debug: log, verbose: log }, DiagLogLevel.WARN);
-  try {
-    await work();
-  } finally {
-    diag.disable();
-  }
-  return messages;
-}

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { after, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
-import { DurableSpanProcessor, type DurableSpanProcessorOptions } from '../src/durable/index.ts';
-import { CollectingExporter, unreachable } from './support/collecting-exporter.ts';
+import { CollectingExporter, end, processorOf, unreachable } from './support/collecting-exporter.ts';
 import { idsOf, manySpans } from './support/many-spans.ts';
 import { longTest, sized } from './support/size.ts';
 import { spanWith } from './support/spans.ts';
@@ -19,15 +18,7 @@ beforeEach(() => {
 });
 after(() => rmSync(root, { recursive: true }));
 
-const processorOf = (
-  exporter: DurableSpanProcessorOptions['exporter'],
-  options: Partial<DurableSpanProcessorOptions> = {},
-) => new DurableSpanProcessor({ exporter, minRetryDelayMs: 5, maxRetryDelayMs: 20, ...options });
 const withSpool = () => ({ spool: { directory, drainSpansPerSecond: 1_000_000 } });
-
-function end(processor: DurableSpanProcessor, spans: readonly ReadableSpan[]): void {
-  for (const span of spans) processor.onEnd(span);
-}
 
 describe('spans that the back end refuses', () => {
   const isPoison = (span: ReadableSpan) => span.attributes.poison === true;

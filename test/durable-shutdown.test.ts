@@ -8,19 +8,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { DiagLogLevel, diag } from '@opentelemetry/api';
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { ObservatoryError } from '../src/base/index.ts';
 import {
   createOtlpExporter,
   createOtlpMetricExporter,
-  DurableSpanProcessor,
-  type DurableSpanProcessorOptions,
   DurableSpanWriter,
   locateExporter,
   spoolStatus,
 } from '../src/durable/index.ts';
 import { PostgresSpanExporter } from '../src/postgres/index.ts';
-import { CollectingExporter, unreachable } from './support/collecting-exporter.ts';
+import { CollectingExporter, end, processorOf, unreachable } from './support/collecting-exporter.ts';
 import { idsOf, manySpans } from './support/many-spans.ts';
 import { longTest } from './support/size.ts';
 import { spanWith } from './support/spans.ts';
@@ -42,15 +39,6 @@ afterEach(() => {
   diag.disable();
   rmSync(directory, { recursive: true });
 });
-
-const processorOf = (
-  exporter: DurableSpanProcessorOptions['exporter'],
-  options: Partial<DurableSpanProcessorOptions> = {},
-) => new DurableSpanProcessor({ exporter, minRetryDelayMs: 5, maxRetryDelayMs: 20, ...options });
-
-function end(processor: DurableSpanProcessor, spans: readonly ReadableSpan[]): void {
-  for (const span of spans) processor.onEnd(span);
-}
 
 /** Neither an export nor its shutdown ever answers. */
 class HangingExporter {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
@@ -13,8 +13,10 @@ import { resolveSpoolOptions, type SpoolOptions } from '../src/durable/options.t
 import { encodeRecord } from '../src/durable/record.ts';
 import { Spool } from '../src/durable/spool.ts';
 import { decodeProtobuf, encodeProtobuf } from '../src/otlp/index.ts';
+import { leaveSegment } from './support/collecting-exporter.ts';
 import { idsOf, manySpans } from './support/many-spans.ts';
-import { randomSpans, seededRandom } from './support/random-spans.ts';
+import { seededRandom } from './support/random.ts';
+import { randomSpans } from './support/random-spans.ts';
 import { sized } from './support/size.ts';
 import { spanToRow } from './support/span-row.ts';
 import { altered, spanWith } from './support/spans.ts';
@@ -121,7 +123,7 @@ describe('the spool', () => {
     const random = seededRandom(3);
     for (let i = 0; i < 30; i += 1) {
       const cut = first + Math.floor(random() * (bytes.length - first));
-      orphan(`${Date.now()}-1-a.spool`, bytes.subarray(0, cut));
+      leaveSegment(directory, `${Date.now()}-1-a.spool`, bytes.subarray(0, cut));
       const spool = await open();
       assert.equal((await spool.peek())?.spans.length, 3);
       await spool.remove();
@@ -138,7 +140,7 @@ describe('the spool', () => {
       const bytes = Buffer.concat(records);
       const at = Math.floor(random() * bytes.length);
       bytes[at] = (bytes[at] as number) ^ (1 + Math.floor(random() * 255));
-      orphan(`${Date.now()}-1-a.spool`, bytes);
+      leaveSegment(directory, `${Date.now()}-1-a.spool`, bytes);
       const spool = await open();
       const counts: number[] = [];
       for (let batch = await spool.peek(); batch !== undefined; batch = await spool.peek()) {
@@ -156,8 +158,8 @@ describe('the spool', () => {
     const random = seededRandom(5);
     const rubbish = Buffer.from(Array.from({ length: 5000 }, () => random() * 256));
     for (let at = 0; at < 4000; at += 100) rubbish.write('MCOS', at);
-    orphan(`${Date.now()}-1-a.spool`, rubbish);
-    orphan(`${Date.now()}-2-a.spool`, Buffer.alloc(0));
+    leaveSegment(directory, `${Date.now()}-1-a.spool`, rubbish);
+    leaveSegment(directory, `${Date.now()}-2-a.spool`, Buffer.alloc(0));
     const spool = await open();
     assert.equal(await spool.peek(), undefined);
     assert.equal(spool.losses.damagedBytes, 5000);
@@ -215,7 +217,8 @@ describe('the spool', () => {
     const other = await open();
     assert.equal(await other.peek(), undefined);
     await owner.close();
-    for (let i = 0; i < 20; i += 1) orphan(`${Date.now()}-${i}-a.spool`, await encodeRecord(manySpans(1)));
+    for (let i = 0; i < 20; i += 1)
+      leaveSegment(directory, `${Date.now()}-${i}-a.spool`, await encodeRecord(manySpans(1)));
     const rivals = await Promise.all(Array.from({ length: 5 }, () => open()));
     const counts = await Promise.all(
       rivals.map(async (rival) => {
@@ -269,13 +272,6 @@ describe('the spool', () => {
 
 function throughOtlp(spans: readonly ReadableSpan[]): ReadableSpan[] {
   return [...decodeProtobuf(encodeProtobuf(spans), spans.length).spans];
-}
-
-/** A segment that a process which is gone has left. */
-function orphan(name: string, content: Buffer): void {
-  const folder = join(directory, '0@@gone@nowhere');
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, name), content);
 }
 
 function otlp(spans: ReadableSpan[]): unknown {

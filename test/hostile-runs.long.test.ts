@@ -9,7 +9,7 @@ import type { Completion, GhostResult, Provider } from '../src/orchestrator/inde
 import { gateClient, gateTools, guardedCall, PolicyGate } from '../src/policy/index.ts';
 import { hostileHttp } from './support/hostile-server.ts';
 import { assertFree } from './support/loop-hold.ts';
-import { seeded } from './support/random-values.ts';
+import { seededRandom } from './support/random.ts';
 import { sized } from './support/size.ts';
 
 const TOOLS = ['get_a', 'get_b', 'set_c'];
@@ -71,6 +71,18 @@ const members = (count: number, name: (i: number) => string, value: (i: number) 
 const nested = (open: string, inner: string, close: string, depth: number): string =>
   `${open.repeat(depth)}${inner}${close.repeat(depth)}`;
 
+/** Results that give other values to the same names each time. */
+const readings = (results: number) =>
+  rep(results, (j) =>
+    structure(
+      members(
+        290,
+        (i) => `f${i}`,
+        (i) => i + j,
+      ),
+    ),
+  );
+
 /** Pairs of results of two tools about the same thing, made to take long to compare, search, hash or show. */
 const CASES: readonly (readonly [string, () => readonly string[], Course?])[] = [
   [
@@ -129,20 +141,7 @@ const CASES: readonly (readonly [string, () => readonly string[], Course?])[] = 
         ),
       ),
   ],
-  [
-    'many readings',
-    () =>
-      rep(20, (j) =>
-        structure(
-          members(
-            290,
-            (i) => `f${i}`,
-            (i) => i + j,
-          ),
-        ),
-      ),
-    { turns: 8, callsPerTurn: 20 },
-  ],
+  ['many readings', () => readings(20), { turns: 8, callsPerTurn: 20 }],
   ['texts of pairs', () => [text('a -'.repeat(3_000) + ':'.repeat(10_000))], { turns: 4, callsPerTurn: 20 }],
   [
     'many texts of pairs',
@@ -164,16 +163,7 @@ const CASES: readonly (readonly [string, () => readonly string[], Course?])[] = 
   ],
   [
     'changes between readings',
-    () =>
-      rep(30, (j) =>
-        structure(
-          members(
-            290,
-            (i) => `f${i}`,
-            (i) => i + j,
-          ),
-        ),
-      ),
+    () => readings(30),
     { turns: 8, callsPerTurn: 12, args: () => ({ v: 'C1'.repeat(20_000) }) },
   ],
   [
@@ -339,7 +329,7 @@ function fuzzed(random: () => number): unknown {
 }
 
 test('runs on results put together at random end, none of them holding the event loop', async () => {
-  const random = seeded(20261122);
+  const random = seededRandom(20261122);
   for (let i = 0; i < sized(1, 100); i += 1) {
     const results = rep(6, () => {
       const value = fuzzed(random);

@@ -15,7 +15,7 @@ import { call, script } from './support/example-servers.ts';
 import { HOSTILE } from './support/hostile-cases.ts';
 import { hostileClient, hostileHttp, hostileStdio } from './support/hostile-server.ts';
 import { assertFree } from './support/loop-hold.ts';
-import { seeded } from './support/random-values.ts';
+import { seededRandom } from './support/random.ts';
 import { everyOther, longTest, sized } from './support/size.ts';
 
 /** Cases of the fuzzer. */
@@ -277,7 +277,7 @@ function fuzzedCase(random: () => number): { schema: object; value: unknown } {
 }
 
 test('schemas and values put together at random are checked or refused, each within its budget', async () => {
-  const random = seeded(20261122);
+  const random = seededRandom(20261122);
   const outcomes = { valid: 0, invalid: 0, failed: 0, refused: 0 };
   for (let i = 0; i < CASES; i += 1) {
     const { schema, value } = fuzzedCase(random);

@@ -1,38 +1,22 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, test } from 'node:test';
-import {
-  context,
-  DiagConsoleLogger,
-  type DiagLogger,
-  diag,
-  propagation,
-  SpanStatusCode,
-  trace,
-} from '@opentelemetry/api';
-import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
+import { DiagConsoleLogger, type DiagLogger, diag, SpanStatusCode, trace } from '@opentelemetry/api';
+import { NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { govern, instrument, ObservatorySpanProcessor } from '../src/index.ts';
 import { spanToRow } from './support/span-row.ts';
+import { Telemetry } from './support/telemetry.ts';
 
-let exporter: InMemorySpanExporter;
-let provider: NodeTracerProvider;
-
+let telemetry: Telemetry;
 beforeEach(() => {
-  exporter = new InMemorySpanExporter();
-  provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-  provider.register();
+  telemetry = new Telemetry();
 });
-afterEach(async () => {
-  await provider.shutdown();
-  trace.disable();
-  context.disable();
-  propagation.disable();
-});
+afterEach(() => telemetry.shutdown());
 
 const interceptor = instrument({ serviceName: 'payments-mcp' });
 
 function onlyRow() {
-  const spans = exporter.getFinishedSpans();
+  const spans = telemetry.spans;
   assert.equal(spans.length, 1);
   return spanToRow(spans[0] as never);
 }
@@ -89,7 +73,7 @@ test("the seed's quick start gives the row the seed describes", async () => {
   assert.ok((row.cost_usd ?? 0) > 0);
   assert.equal(record.fields.promptHash, expected.prompt_hash);
   assert.equal(record.fields.hallucinationRiskScore, row.hallucination_risk_score);
-  assert.equal(record.traceId, exporter.getFinishedSpans()[0]?.spanContext().traceId);
+  assert.equal(record.traceId, telemetry.spans[0]?.spanContext().traceId);
 });
 
 test('a call runs inside its span, gets prompt and model, and its result comes back unchanged', async () => {
@@ -132,7 +116,7 @@ test('with captureContent the error message and the texts are on the span', asyn
   await assert.rejects(
     open.interceptModelCall({ model: 'm', prompt: 'Hello', call: () => Promise.reject(new Error('why')) }),
   );
-  const [span] = exporter.getFinishedSpans();
+  const [span] = telemetry.spans;
   assert.deepEqual(span?.status, { code: SpanStatusCode.ERROR, message: 'why' });
   assert.match(String(span?.attributes['gen_ai.input.messages']), /Hello/);
 });
@@ -146,7 +130,7 @@ test('a confidence below its threshold blocks the gate unless the caller says ot
     [{ gateBlocked: true }, true],
   ] as const;
   for (const [options, blocked] of cases) {
-    exporter.reset();
+    telemetry.reset();
     await interceptor.interceptModelCall({ model: 'm', prompt: 'p', response: 'r', ...options });
     assert.equal(onlyRow().gate_blocked, blocked);
   }
@@ -198,7 +182,9 @@ test('grounding, tool-claim mismatch and a second answer are scored from what th
 
 test('a registered processor does not enrich a second time', async () => {
   const processor = new ObservatorySpanProcessor();
-  const own = new NodeTracerProvider({ spanProcessors: [processor, new SimpleSpanProcessor(exporter)] });
+  const own = new NodeTracerProvider({
+    spanProcessors: [processor, new SimpleSpanProcessor(telemetry.spanExporter)],
+  });
   const direct = instrument({ serviceName: 's', tracerProvider: own });
   await direct.interceptModelCall({ model: 'm', prompt: 'p', response: 'r' });
   assert.equal(onlyRow().prompt_hash, sha256('p'));
@@ -271,7 +257,7 @@ test('a call that cannot be described is made all the same, and logged', async (
     }
   }
   assert.ok(logged.length > 0);
-  const names = new Set(exporter.getFinishedSpans().map(({ name }) => name));
+  const names = new Set(telemetry.spans.map(({ name }) => name));
   assert.ok(names.has('chat') && names.has('execute_tool') && names.has('fallback'), [...names].join());
 });
 

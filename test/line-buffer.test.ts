@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LineBuffer, TailBuffer } from '../src/mcp-client/line-buffer.ts';
 import { assertGrowth } from './support/cpu-time.ts';
-import { seeded } from './support/random-values.ts';
+import { seededRandom } from './support/random.ts';
 
 test('lines come out the same however the bytes are cut', () => {
-  const random = seeded(3);
+  const random = seededRandom(3);
   const lines = Array.from({ length: 200 }, (_, i) => 'é☕'.repeat(Math.floor(random() * 40)) + i);
   const bytes = Buffer.from(
     lines.map((line, i) => `${line}${i % 3 ? '\n' : '\r\n'}${i % 7 ? '' : '\n'}`).join(''),

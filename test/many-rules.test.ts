@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { StepBudget } from '../src/json/index.ts';
 import { PolicyGate } from '../src/policy/index.ts';
 import { applies, compileRule } from '../src/policy/rule.ts';
-import { seeded } from './support/random-values.ts';
+import { seededRandom } from './support/random.ts';
 import { sized } from './support/size.ts';
 
 const SHAPES: readonly ((i: number) => object)[] = [
@@ -26,7 +26,7 @@ const VALUES: readonly unknown[] = [
 ];
 
 test('rules that are looked up by a value decide as each of them does alone', () => {
-  const random = seeded(15);
+  const random = seededRandom(15);
   for (let round = 0; round < sized(5, 20); round += 1) {
     const documents = Array.from({ length: 120 }, (_, i) => {
       const effect = (['allow', 'deny', 'require_approval'] as const)[Math.floor(random() * 3)] ?? 'deny';

@@ -5,36 +5,12 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport as V1InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import * as v1Protocol from '@modelcontextprotocol/sdk/shared/protocol.js';
 import { context, propagation, SpanKind, trace } from '@opentelemetry/api';
-import {
-  McpInstrumentation,
-  type McpInstrumentationConfig,
-  type McpPeer,
-} from '../src/instrumentation/mcp/index.ts';
-import { SDKS, type Sdk, type Tool } from './support/mcp-sdks.ts';
+import { McpInstrumentation, type McpPeer } from '../src/instrumentation/mcp/index.ts';
+import { onBothSdks, type Tool } from './support/mcp-sdks.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
 
 const EMPTY = { content: [] };
 const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/;
-
-function onBothSdks(
-  name: string,
-  body: (sdk: Sdk, bench: TelemetryBench) => Promise<void>,
-  config: McpInstrumentationConfig = {},
-): void {
-  for (const sdk of SDKS) {
-    test(`${sdk.name}: ${name}`, async () => {
-      await using bench = new TelemetryBench();
-      const instrumentation = new McpInstrumentation(config);
-      try {
-        sdk.instrument(instrumentation);
-        await body(sdk, bench);
-        assert.deepEqual([...instrumentation.faults], []);
-      } finally {
-        instrumentation.disable();
-      }
-    });
-  }
-}
 
 /** A tool that keeps the `_meta` it was called with. */
 function metaKeeper(): { tool: Tool; last(): Readonly<Record<string, unknown>> } {

@@ -1,27 +1,18 @@
 /** HTTP servers that end sessions or want other credentials, on the official SDK. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { connectServers } from '../src/mcp-client/index.ts';
+import { listen } from './support/http-server.ts';
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-async function listen(listener: Listener): Promise<{ url: string } & AsyncDisposable> {
-  const http = createServer(listener).listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  return {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
-    [Symbol.asyncDispose]: async () => {
-      http.closeAllConnections();
-      http.close();
-      await once(http, 'close');
-    },
-  };
+async function serve(listener: Listener): Promise<{ url: string } & AsyncDisposable> {
+  const listening = await listen(createServer(listener));
+  return { ...listening, url: `${listening.origin}/mcp` };
 }
 
 type Refusal = 404 | 400 | 200;
@@ -76,7 +67,7 @@ for (const protocol of ['v1', 'v2'] as const) {
   for (const status of [404, 400, 200] as const) {
     test(`${protocol}: a session that has expired (HTTP ${status}) is renewed, and the call that never ran is made again`, async () => {
       const server = new SessionServer();
-      await using http = await listen(server.listener);
+      await using http = await serve(server.listener);
       await using pool = await connectServers({ s: { url: http.url, type: 'http', protocol } });
       assert.equal(textOf(await pool.callTool('s', 'count', {})), '1');
       server.restart(status);
@@ -100,7 +91,7 @@ function guarded(inner: Listener, token: () => string): Listener {
 test('a 401 names what to do, at the start and in a call', async () => {
   const server = new SessionServer();
   let token = 'one';
-  await using http = await listen(guarded(server.listener, () => token));
+  await using http = await serve(guarded(server.listener, () => token));
   await using closed = await connectServers({ s: { url: http.url } });
   const remedy = /HTTP 401 \(Bearer realm="desk"\); set "headers": \{ "authorization": "Bearer \.\.\." \}/;
   assert.match(closed.server('s').error?.message ?? '', remedy);
@@ -115,7 +106,7 @@ test('a 401 names what to do, at the start and in a call', async () => {
 });
 
 test('an address without an MCP server is named as that', async () => {
-  await using http = await listen((_request, response) => response.writeHead(404).end());
+  await using http = await serve((_request, response) => response.writeHead(404).end());
   await using pool = await connectServers({ s: { url: http.url } });
   assert.match(
     pool.server('s').error?.message ?? '',
@@ -127,7 +118,7 @@ test('headers may be a function: it is asked before each request, and once more 
   const server = new SessionServer();
   let token = 'one';
   let known = 'one';
-  await using http = await listen(guarded(server.listener, () => token));
+  await using http = await serve(guarded(server.listener, () => token));
   const headers = () => {
     const given = { authorization: `Bearer ${known}` };
     known = token;

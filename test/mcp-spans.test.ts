@@ -9,35 +9,14 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { type CallToolResult, CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
-import { McpInstrumentation, type McpInstrumentationConfig } from '../src/instrumentation/mcp/index.ts';
+import { McpInstrumentation } from '../src/instrumentation/mcp/index.ts';
 import { isKept } from '../src/processor/kept-attributes.ts';
 import { freePort } from './support/free-port.ts';
-import { SDKS, type Sdk, type Tool } from './support/mcp-sdks.ts';
+import { onBothSdks, type Tool } from './support/mcp-sdks.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
 import { waitUntil } from './support/wait-until.ts';
 
 const echo: Tool = (args) => ({ content: [{ type: 'text', text: String(args.text) }] });
-
-/** Runs `body` on a bench with an instrumentation, for each line of the SDK. */
-function onBothSdks(
-  name: string,
-  body: (sdk: Sdk, bench: TelemetryBench, instrumentation: McpInstrumentation) => Promise<void>,
-  config: McpInstrumentationConfig = {},
-): void {
-  for (const sdk of SDKS) {
-    test(`${sdk.name}: ${name}`, async () => {
-      await using bench = new TelemetryBench();
-      const instrumentation = new McpInstrumentation(config);
-      try {
-        sdk.instrument(instrumentation);
-        await body(sdk, bench, instrumentation);
-        assert.deepEqual([...instrumentation.faults], []);
-      } finally {
-        instrumentation.disable();
-      }
-    });
-  }
-}
 
 function assertChild(child: ReadableSpan, parent: ReadableSpan): void {
   assert.equal(child.spanContext().traceId, parent.spanContext().traceId);

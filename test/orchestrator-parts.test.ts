@@ -26,15 +26,7 @@ import { toolPerformance } from '../src/orchestrator/synthesis.ts';
 import { ToolCache } from '../src/orchestrator/tool-cache.ts';
 import { showResult, valueOfResult } from '../src/orchestrator/tool-text.ts';
 import { pairCallsWithResults } from '../src/wire/contract/index.ts';
-
-/** A small repeatable source of numbers. */
-function numbers(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return Math.floor((state / 2_147_483_648) * below);
-  };
-}
+import { random } from './support/random.ts';
 
 /** Whether a text survives UTF-8, which half a character does not. */
 function isWhole(text: string): boolean {
@@ -135,7 +127,7 @@ test('two calls taking turns are a loop too, and what left the window is forgott
 });
 
 test('a conversation is cut so that no call ever loses its result, whatever its shape', () => {
-  const next = numbers(11);
+  const next = random(11);
   for (let round = 0; round < 400; round += 1) {
     const head: ModelMessage[] = [{ role: 'system', text: 's' }, userText('task')];
     const body: ModelMessage[] = [];
@@ -189,7 +181,7 @@ test('critical lines survive any number of summaries, each once', () => {
 });
 
 test('a cut result keeps its ends, can be read in full by reference, and never splits a character', () => {
-  const next = numbers(5);
+  const next = random(5);
   for (let round = 0; round < 200; round += 1) {
     const text = Array.from({ length: 300 + next(3_000) }, () => ['a', '😀', 'é', '\n'][next(4)]).join('');
     const cap = new ResultCap(200 + next(400));

@@ -1,26 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { context, propagation, trace } from '@opentelemetry/api';
-import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { ObservatorySpanProcessor } from '../src/processor/index.ts';
 import { PROVIDERS, replayGhost } from './support/ghost.ts';
 import { startHttpMcpServer } from './support/http-mcp-server.ts';
+import { Telemetry } from './support/telemetry.ts';
 
-const exporter = new InMemorySpanExporter();
-const tracing = new NodeTracerProvider({
-  spanProcessors: [new ObservatorySpanProcessor(), new SimpleSpanProcessor(exporter)],
-});
-tracing.register();
-after(async () => {
-  await tracing.shutdown();
-  trace.disable();
-  context.disable();
-  propagation.disable();
-});
+const telemetry = new Telemetry(new ObservatorySpanProcessor());
+after(() => telemetry.shutdown());
 
 for (const { provider, model } of PROVIDERS) {
   test(`${provider}: hashes, grounding, tool claims and governance stand on the spans with no code of the user`, async () => {
-    exporter.reset();
+    telemetry.reset();
     await using mcp = await startHttpMcpServer();
     await replayGhost(
       'spans/signals',
@@ -31,7 +21,7 @@ for (const { provider, model } of PROVIDERS) {
       ],
       { serverConfig: { mcpServers: { http: { url: mcp.url } } }, govern: { riskTier: 'high' } },
     );
-    const spans = exporter.getFinishedSpans();
+    const spans = telemetry.spans;
     const answer = spans.filter((span) => span.name === `chat ${model}`).at(-1)?.attributes ?? assert.fail();
     assert.match(String(answer['observatory.prompt_hash']), /^[0-9a-f]{64}$/);
     assert.match(String(answer['observatory.answer_hash']), /^[0-9a-f]{64}$/);

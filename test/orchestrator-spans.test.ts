@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { context, createContextKey, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
-import {
-  InMemorySpanExporter,
-  NodeTracerProvider,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-  type SpanProcessor,
-} from '@opentelemetry/sdk-trace-node';
+import { createContextKey, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { type Interaction, readInteractions, takeInteraction } from '../src/interaction/index.ts';
 import { PROVIDERS, replayGhost } from './support/ghost.ts';
 import { type HttpMcpServer, startHttpMcpServer } from './support/http-mcp-server.ts';
+import { Telemetry } from './support/telemetry.ts';
 
 readInteractions();
 
-const exporter = new InMemorySpanExporter();
 const interactions = new Map<string, Interaction>();
 /** Where the span processor looks for governance fields. */
 const GOVERNANCE = createContextKey('mcp-observatory governance');
@@ -30,31 +24,27 @@ const collector: SpanProcessor = {
   forceFlush: () => Promise.resolve(),
   shutdown: () => Promise.resolve(),
 };
-const tracing = new NodeTracerProvider({ spanProcessors: [collector, new SimpleSpanProcessor(exporter)] });
+const telemetry = new Telemetry(collector);
 let mcp: HttpMcpServer;
 
 before(async () => {
-  tracing.register();
   mcp = await startHttpMcpServer();
 });
 beforeEach(() => {
-  exporter.reset();
+  telemetry.reset();
   interactions.clear();
   governed.length = 0;
   mcp.metas.length = 0;
 });
 after(async () => {
   await mcp[Symbol.asyncDispose]();
-  await tracing.shutdown();
-  trace.disable();
-  context.disable();
-  propagation.disable();
+  await telemetry.shutdown();
 });
 
 const CALL = { name: 'http__add', arguments: { a: 20, b: 22 } };
 
 function spans(): { all: ReadableSpan[]; named: (name: string) => ReadableSpan[] } {
-  const all = exporter.getFinishedSpans();
+  const all = telemetry.spans;
   return { all, named: (name) => all.filter((span) => span.name === name) };
 }
 
@@ -148,7 +138,7 @@ test('the trace goes on in the server, and a call made under an instrumented SDK
     [`00-${traceId}-${spanId}-01`],
   );
   // The SDK of Anthropic traces itself where a tracer provider is registered.
-  exporter.reset();
+  telemetry.reset();
   await replayGhost('spans/nothing_called', 'anthropic', [{ text: 'ok' }], {
     serverConfig: { mcpServers: {} },
   });

@@ -3,13 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { context, propagation, trace } from '@opentelemetry/api';
-import {
-  InMemorySpanExporter,
-  NodeTracerProvider,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-} from '@opentelemetry/sdk-trace-node';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { ObservatoryError } from '../src/base/errors.ts';
 import {
   type AskResult,
@@ -37,6 +31,7 @@ import { children, processesWith } from './support/processes.ts';
 import { serverFile } from './support/server-file.ts';
 import { longTest } from './support/size.ts';
 import { spanToRow } from './support/span-row.ts';
+import { Telemetry } from './support/telemetry.ts';
 import { tempDir } from './support/temp-dir.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -265,21 +260,13 @@ longTest('streamable HTTP: the example server answers there too, and the gate is
   assert.equal((await host.askOnce('Delete policy-001')).type, 'blocked');
 });
 
-test('spans carry the decision: columns of mcp_traces follow from them', async (t) => {
-  const exporter = new InMemorySpanExporter();
-  const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-  provider.register();
-  t.after(async () => {
-    await provider.shutdown();
-    trace.disable();
-    context.disable();
-    propagation.disable();
-  });
+test('spans carry the decision: columns of mcp_traces follow from them', async () => {
+  await using telemetry = new Telemetry();
   const remove = call('mcp-sharepoint', 'delete_sharepoint_doc', { doc_id: 'sp-001' });
   await using planner = await goldenPlanner('policy-host/spans', FETCH, remove);
   await ask(planner, 'Fetch SharePoint doc sp-001');
   await ask(planner, 'Delete it');
-  const spans = exporter.getFinishedSpans().filter((span) => span.name.startsWith('policy_gate '));
+  const spans = telemetry.spans.filter((span) => span.name.startsWith('policy_gate '));
   assert.deepEqual(
     spans.map(({ attributes: a }) => [
       a['observatory.policy_decision'],
@@ -307,16 +294,8 @@ test('spans carry the decision: columns of mcp_traces follow from them', async (
   assert.ok(spans[0]?.events.some((event) => event.name === 'observatory.audit_head'));
 });
 
-test('a step that was stopped before its call, or lost its summary, has decision and reason in its row', async (t) => {
-  const exporter = new InMemorySpanExporter();
-  const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-  provider.register();
-  t.after(async () => {
-    await provider.shutdown();
-    trace.disable();
-    context.disable();
-    propagation.disable();
-  });
+test('a step that was stopped before its call, or lost its summary, has decision and reason in its row', async () => {
+  await using telemetry = new Telemetry();
   const tool = {
     name: 't',
     inputSchema: { type: 'object' },
@@ -336,7 +315,7 @@ test('a step that was stopped before its call, or lost its summary, has decision
     },
   });
   const row = async (query: string, ...answers: string[]) => {
-    exporter.reset();
+    telemetry.reset();
     await using host = await PolicyHost.open({
       gate,
       planner: script(...answers),
@@ -344,7 +323,7 @@ test('a step that was stopped before its call, or lost its summary, has decision
       audit: false,
     });
     await host.askOnce(query);
-    const span = exporter.getFinishedSpans().find(({ name }) => name === 'policy_host ask');
+    const span = telemetry.spans.find(({ name }) => name === 'policy_host ask');
     const { policy_decision, policy_reason, gate_blocked } = spanToRow(span as ReadableSpan);
     return [policy_decision, policy_reason, gate_blocked];
   };

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { urlGate } from './support/policy-fixtures.ts';
-import { seeded } from './support/random-values.ts';
+import { seededRandom } from './support/random.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const run = promisify(execFile);
@@ -24,7 +24,7 @@ const PARTS = (
 
 /** Texts near a URL of the host: parts put together at random, and plain URLs with one change. */
 function candidates(): readonly string[] {
-  const random = seeded(20261122);
+  const random = seededRandom(20261122);
   const pick = () => PARTS[Math.floor(random() * PARTS.length)] ?? '';
   const list: string[] = [];
   for (let i = 0; i < TRIES; i += 1) {

@@ -8,7 +8,8 @@ import { PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
 import { SANITIZED_ATTRIBUTE, TRUNCATED_ATTRIBUTE } from '../src/postgres/marks.ts';
 import { countRows, readRows, testDatabases } from './support/databases.ts';
 import { type ExportResult, exportSpans } from './support/export.ts';
-import { ATTRIBUTE_FIELDS, randomSpans, randomValue, seededRandom } from './support/random-spans.ts';
+import { seededRandom } from './support/random.ts';
+import { ATTRIBUTE_FIELDS, randomSpans, randomValue } from './support/random-spans.ts';
 import { spanToRow } from './support/span-row.ts';
 import { altered, recordSpans, spanWith } from './support/spans.ts';
 

@@ -9,13 +9,14 @@ import { PassThrough } from 'node:stream';
 import { after, afterEach, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { inspect, promisify } from 'node:util';
-import { context, DiagLogLevel, diag, propagation, trace } from '@opentelemetry/api';
+import { context, propagation, trace } from '@opentelemetry/api';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { ObservatoryError, type ObservatoryErrorCode } from '../src/base/errors.ts';
 import { PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
 import { LATEST_MIGRATION } from '../src/postgres/migrations.ts';
 import { type ExportResult, exportSpans } from './support/export.ts';
+import { captureDiagOf } from './support/observed.ts';
 import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
 import { longTest } from './support/size.ts';
 import { altered, spanWith } from './support/spans.ts';
@@ -117,7 +118,7 @@ describe('life cycle', () => {
     const exporter = new PostgresSpanExporter({ connection: silent });
     const span = spanWith({});
     const bad = altered(span, { spanContext: () => ({ ...span.spanContext(), traceId: 'x' }) });
-    const messages = await diagnostics(async () => {
+    const messages = await captureDiagOf(async () => {
       const { code, error } = await exportSpans(exporter, [bad, span]);
       assert.equal(code, 1);
       assert.ok(isError(error, 'DATABASE_REFUSED'));
@@ -373,7 +374,7 @@ describe('a real server', { skip: noPostgres() }, () => {
     assert.deepEqual(await exportOne(exporter), { code: 0 });
     // The first export creates partitions behind its result: until then the connection is not idle.
     await exporter.forceFlush();
-    await diagnostics(async (messages) => {
+    await captureDiagOf(async (messages) => {
       await runSql(
         url,
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -431,19 +432,6 @@ describe('a real server', { skip: noPostgres() }, () => {
 
 function isError(error: unknown, code: ObservatoryErrorCode): error is ObservatoryError {
   return ObservatoryError.isInstance(error) && error.code === code;
-}
-
-/** What goes to `diag` while the work runs. */
-async function diagnostics(work: (soFar: readonly string[]) => Promise<void>): Promise<string[]> {
-  const messages: string[] = [];
-  const log = (message: string) => void messages.push(message);
-  diag.setLogger({ error: log, warn: log, info: log, debug: log, verbose: log }, DiagLogLevel.WARN);
-  try {
-    await work(messages);
-  } finally {
-    diag.disable();
-  }
-  return messages.filter((message) => !message.includes('Current logger will be overwritten'));
 }
 
 /** A port that nobody listens on, as far as one can know. */

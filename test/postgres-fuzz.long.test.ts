@@ -5,7 +5,7 @@ import { PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
 import { SANITIZED_ATTRIBUTE } from '../src/postgres/marks.ts';
 import { readRows, testDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
-import { seededRandom } from './support/random-spans.ts';
+import { seededRandom } from './support/random.ts';
 import { sized } from './support/size.ts';
 import { altered, spanWith } from './support/spans.ts';
 import { storedJson, storedText } from './support/stored-json.ts';

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { RowEncoder } from '../src/postgres/row-encoder.ts';
 import { resolveRowLimits } from '../src/postgres/row-limits.ts';
-import { ATTRIBUTE_FIELDS, randomSpans, randomText, seededRandom } from './support/random-spans.ts';
+import { seededRandom } from './support/random.ts';
+import { ATTRIBUTE_FIELDS, randomSpans, randomText } from './support/random-spans.ts';
 import { sized } from './support/size.ts';
 import { altered, spanWith } from './support/spans.ts';
 

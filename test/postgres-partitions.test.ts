@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { after, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { HrTime } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import pg from 'pg';
@@ -18,6 +16,7 @@ import { exportSpans } from './support/export.ts';
 import { manySpans } from './support/many-spans.ts';
 import { makePartitionsOfToday } from './support/partitions-of-today.ts';
 import {
+  applyRoles,
   createRole,
   findPsql,
   noPostgres,
@@ -29,7 +28,6 @@ import { longTest } from './support/size.ts';
 import { altered, spanWith } from './support/spans.ts';
 import { waitUntil } from './support/wait-until.ts';
 
-const root = new URL('../../', import.meta.url);
 const DAY_MS = 86_400_000;
 
 /** A span that started so many days ago. */
@@ -147,10 +145,7 @@ describe('partitions of a server with many clients', { skip: noPostgres() }, () 
   }, async () => {
     const pool = await newPool();
     const url = pool.options.connectionString ?? '';
-    const file = fileURLToPath(new URL('schema/roles.sql', root));
-    for (let i = 0; i < 2; i += 1) {
-      execFileSync(findPsql() ?? '', [url, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', file]);
-    }
+    for (let i = 0; i < 2; i += 1) applyRoles(url);
     await using writer = await createRole(url, 'IN ROLE mcp_observatory_writer');
     await using reader = await createRole(url, 'IN ROLE mcp_observatory_reader');
     const spans = manySpans(20);

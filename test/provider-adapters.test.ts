@@ -16,6 +16,7 @@ import {
   visibleText,
 } from '../src/orchestrator/providers/index.ts';
 import { pairCallsWithResults, resolveApiKey } from '../src/wire/contract/index.ts';
+import { random } from './support/random.ts';
 import { ScriptedProvider, type Turn } from './support/scripted-provider.ts';
 import { signatureOf } from './support/scripted-wire.ts';
 
@@ -318,27 +319,23 @@ test('an unknown provider is a typed error, and a registered one is used', async
 });
 
 test('whatever is cut from a conversation, every call has one result right after it, in order', () => {
-  let seed = 7;
-  const random = (below: number) => {
-    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return seed % below;
-  };
+  const below = random(7);
   for (let round = 0; round < 500; round += 1) {
     const messages: ModelMessage[] = [];
     for (let turn = 0; turn < 6; turn += 1) {
-      const calls = Array.from({ length: random(4) }, (_, at) => `c${turn}_${at}`);
+      const calls = Array.from({ length: below(4) }, (_, at) => `c${turn}_${at}`);
       messages.push({
         role: 'assistant',
         parts: calls.map((id) => ({ type: 'tool_call', id, name: 't', arguments: {} })),
       });
-      const results = calls.filter(() => random(3) > 0).reverse();
+      const results = calls.filter(() => below(3) > 0).reverse();
       messages.push({
         role: 'tool',
         parts: results.map((id) => ({ type: 'tool_result', id, name: 't', content: [], isError: false })),
       });
-      if (random(2) === 0) messages.push(userText('more'));
+      if (below(2) === 0) messages.push(userText('more'));
     }
-    const kept = messages.filter(() => random(5) > 0);
+    const kept = messages.filter(() => below(5) > 0);
     const paired = pairCallsWithResults(kept);
     for (const [index, message] of paired.entries()) {
       const calls = message.role === 'assistant' ? listToolCalls(message) : [];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -8,6 +8,7 @@ import { type ClaimedReview, PostgresReviewQueue, type ReviewSubmission } from '
 import { migrate, type Queryable } from '../src/postgres/index.ts';
 import { testDatabases } from './support/databases.ts';
 import {
+  applyRoles,
   createRole,
   findPsql,
   noPostgres,
@@ -314,8 +315,7 @@ describe('reviews between processes', { skip: noPostgres() }, () => {
   }, async () => {
     const { url, queue } = await newQueue();
     await using _closing = queue;
-    const file = fileURLToPath(new URL('../../schema/roles.sql', import.meta.url));
-    execFileSync(findPsql() ?? '', [url, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', file]);
+    applyRoles(url);
     await using writing = await createRole(url, 'IN ROLE mcp_observatory_writer');
     await using reading = await createRole(url, 'IN ROLE mcp_observatory_reader');
     await using reviewing = await createRole(url, 'IN ROLE mcp_observatory_reviewer');

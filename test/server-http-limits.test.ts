@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { connectServers } from '../src/mcp-client/index.ts';
 import { boundMessages } from '../src/mcp-client/response-body.ts';
+import { listen } from './support/http-server.ts';
 
 const MAX_BYTES = 64 * 1024;
 const JSON_BODY = { 'content-type': 'application/json' };
@@ -70,16 +70,8 @@ async function hostileServer() {
       }
     }
   });
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  return {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
-    [Symbol.asyncDispose]: async () => {
-      http.closeAllConnections();
-      http.close();
-      await once(http, 'close');
-    },
-  };
+  const listening = await listen(http);
+  return { ...listening, url: `${listening.origin}/mcp` };
 }
 
 for (const protocol of ['v1', 'v2'] as const) {

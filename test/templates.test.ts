@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import { context, diag, propagation, trace } from '@opentelemetry/api';
-import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { context, diag } from '@opentelemetry/api';
 import { gateCommand } from '../src/cli/gate.ts';
 import { templatesCommand } from '../src/cli/templates.ts';
 import { govern, instrument, openDatabase, PostgresSpanExporter } from '../src/index.ts';
@@ -10,6 +9,7 @@ import { databaseStatus } from '../src/postgres/index.ts';
 import { tempFile } from './support/policy-fixtures.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
 import { runCommand } from './support/run-command.ts';
+import { Telemetry } from './support/telemetry.ts';
 
 const skip = noPostgres();
 let server: PostgresServer;
@@ -100,7 +100,7 @@ test('gate plan and gate explain take the template that a policy requires', asyn
   );
 });
 
-test('a policy can require a prompt template: of the call, or of govern() around it', async (t) => {
+test('a policy can require a prompt template: of the call, or of govern() around it', async () => {
   const tools = { s: { tools: [{ name: 't', inputSchema: { type: 'object' } }] } };
   const rules = [{ id: 'r', effect: 'allow', server: 's', tool: 't' }];
   using gate = new PolicyGate({ policy: { version: 1, prompt_template: 'required', rules }, tools });
@@ -112,14 +112,7 @@ test('a policy can require a prompt template: of the call, or of govern() around
   assert.equal(reason({ promptTemplateId: 'risk-v3' }), 'allowed');
   assert.equal(reason({ promptTemplateId: 'risk-v3', tool: 'other' }), 'tool_unknown');
 
-  const provider = new NodeTracerProvider();
-  provider.register();
-  t.after(async () => {
-    await provider.shutdown();
-    trace.disable();
-    context.disable();
-    propagation.disable();
-  });
+  await using _telemetry = new Telemetry();
   assert.equal(
     govern({ promptTemplateId: 'risk-v3' }, () => reason()),
     'allowed',

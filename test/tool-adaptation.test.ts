@@ -11,7 +11,8 @@ import {
   type ToolProvider,
 } from '../src/orchestrator/tools/index.ts';
 import { anthropicViolations, geminiViolations, openaiViolations } from './support/provider-rules.ts';
-import { randomValue, seeded } from './support/random-values.ts';
+import { seededRandom } from './support/random.ts';
+import { randomValue } from './support/random-values.ts';
 import { sized } from './support/size.ts';
 
 type Schema = Record<string, unknown>;
@@ -50,7 +51,7 @@ test('the same tool on two servers is distinguished by the server', () => {
 });
 
 test('names do not depend on the order of the tools', () => {
-  const random = seeded(7);
+  const random = seededRandom(7);
   const tools = Array.from({ length: 300 }, (_, i) => ({
     server: `s${i % 3}`,
     name:
@@ -321,7 +322,7 @@ test('a tool that cannot be saved is unsupported with a reason and the others st
 });
 
 test('random schemas of every kind pass the rules, unchanged themselves, and map back', () => {
-  const random = seeded(99);
+  const random = seededRandom(99);
   let tried = 0;
   for (let i = 0; i < sized(20, 100); i++) {
     const schema = randomSchema(random, 0) as Schema;
@@ -356,7 +357,7 @@ test('random schemas of every kind pass the rules, unchanged themselves, and map
 });
 
 test('schemas with nonsense in them pass the rules or are unsupported, never more', () => {
-  const random = seeded(5);
+  const random = seededRandom(5);
   let offered = 0;
   for (let i = 0; i < sized(60, 300); i++) {
     const schema = randomSchema(random, 0) as Schema;

@@ -11,7 +11,8 @@ import {
 } from '../src/orchestrator/tools/index.ts';
 import { readDataset } from './support/data.ts';
 import { anthropicViolations, geminiViolations, openaiViolations } from './support/provider-rules.ts';
-import { randomValue, seeded } from './support/random-values.ts';
+import { seededRandom } from './support/random.ts';
+import { randomValue } from './support/random-values.ts';
 import { sized } from './support/size.ts';
 
 const RULES = { openai: openaiViolations, anthropic: anthropicViolations, gemini: geminiViolations };
@@ -51,7 +52,7 @@ for (const provider of PROVIDERS) {
     let checked = 0;
     let excused = 0;
     const untried: string[] = [];
-    const random = seeded(20261120);
+    const random = seededRandom(20261120);
     for (const tool of adaptTools(tried, provider).tools) {
       const offered = validator(tool.parameters);
       const own = validator(tool.tool.inputSchema);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ValueCounter } from '../src/json/index.ts';
-import { seeded } from './support/random-values.ts';
+import { seededRandom } from './support/random.ts';
 
 /** What a text costs: its bytes with the closing quote, and more for each escape. */
 function textCost(json: string): number {
@@ -28,7 +28,7 @@ function costOf(value: unknown, depth = 0): number {
 }
 
 test('values, texts, escapes and numbers are counted by what they cost, however the bytes are cut', () => {
-  const random = seeded(7);
+  const random = seededRandom(7);
   const texts = ['a,b', '[{:,', '"[,', '\\', '\\"[[', 'é,☕', '\n,', ''];
   const text = () => texts[Math.floor(random() * texts.length)] ?? '';
   const make = (depth: number): unknown => {

@@ -17,6 +17,7 @@ import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
 import { getAsBrowser, post } from './support/http-post.ts';
 import { Installed } from './support/installed.ts';
 import {
+  applyRoles,
   createRole,
   findPsql,
   noPostgres,
@@ -138,10 +139,7 @@ for (const command of ['ui', 'up']) {
       (await post(`${page.address}${path}`, { ...JSON_TYPE, ...headers }, APPROVE)).status;
     const read = async (headers: Record<string, string>) =>
       (await post(`${page.address}api/waiting`, headers, undefined, 'GET')).status;
-    const makeRoles = () => {
-      const roles = installed.path('schema/roles.sql');
-      execFileSync(findPsql() ?? '', [url, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', roles]);
-    };
+    const makeRoles = () => applyRoles(url, installed.path('schema/roles.sql'));
     const isUndecided = async () => assert.equal((await queue.get(id)).status, 'pending');
     const signIn = async (address = page.printed.at(-1) ?? '') => {
       const { status, headers } = await getAsBrowser(address);

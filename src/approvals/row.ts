@@ -1,5 +1,12 @@
 import { camelKeys } from '../base/index.ts';
-import { cleanText, spanIdToUuid, traceIdToUuid, uuidToSpanId, uuidToTraceId } from '../postgres/index.ts';
+import {
+  cleanText,
+  spanIdToUuid,
+  textOrNull,
+  traceIdToUuid,
+  uuidToSpanId,
+  uuidToTraceId,
+} from '../postgres/index.ts';
 import type { ApprovalAnswer } from './approval.ts';
 import type { SubmittedColumn } from './sql.ts';
 import type {
@@ -42,8 +49,8 @@ export function toApprovalAnswer(row: Row): ApprovalAnswer {
   return {
     id: String(row.id),
     state: state === 'approved' || state === 'rejected' ? state : 'waiting',
-    decidedBy: readText(row.person) ?? null,
-    note: readText(row.remark) ?? null,
+    decidedBy: textOrNull(row.person),
+    note: textOrNull(row.remark),
     scope: row.reach === 'session' || row.reach === 'definition' ? row.reach : 'once',
   };
 }
@@ -65,8 +72,8 @@ export function toReview(row: Row): Review {
     hallucinationRisk: readNumber(hallucination_risk_score),
     confidence: readNumber(row.confidence),
     token: Number(claim_token),
-    traceId: uuidToTraceId(readText(trace_id) ?? '') ?? null,
-    spanId: uuidToSpanId(readText(span_id) ?? '') ?? null,
+    traceId: uuidToTraceId(textOrNull(trace_id) ?? '') ?? null,
+    spanId: uuidToSpanId(textOrNull(span_id) ?? '') ?? null,
   } as Review;
 }
 
@@ -81,9 +88,9 @@ export function toClaimedReview(row: Row): ClaimedReview {
 export function toOutcome(row: Row): ReviewOutcome {
   return {
     status: row.status as ReviewStatus,
-    decidedBy: readText(row.decided_by),
-    decidedAt: readText(row.decided_at),
-    note: readText(row.note),
+    decidedBy: textOrNull(row.decided_by),
+    decidedAt: textOrNull(row.decided_at),
+    note: textOrNull(row.note),
     response: jsonValue(row.response),
   };
 }
@@ -96,10 +103,6 @@ export function plain(text: string | undefined): string | null {
 /** A number for a parameter, or null. */
 export function numberText(value: number | undefined): string | null {
   return value === undefined || !Number.isFinite(value) ? null : String(value);
-}
-
-function readText(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }
 
 function readNumber(value: unknown): number | null {

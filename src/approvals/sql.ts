@@ -40,7 +40,6 @@ const SUBMITTED = [
   ['content', 'json'],
 ] as const;
 
-/** Column of a submission. */
 export type SubmittedColumn = (typeof SUBMITTED)[number][0];
 
 /** The columns of a submission, in the order of the parameters. */

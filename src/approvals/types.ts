@@ -7,7 +7,6 @@ import type { ApprovalScope } from './approval.ts';
  * a review has a higher *token*; only the newest can decide.
  */
 
-/** A review to submit. */
 export interface ReviewSubmission {
   /** `low_confidence`, `tool_error` ...: why a person is asked. */
   readonly fallbackReason: string;
@@ -78,13 +77,11 @@ export interface ReviewInFull extends Review {
   readonly response: unknown;
 }
 
-/** The outcome of a review. */
 export interface ReviewOutcome extends Pick<Review, 'status' | 'decidedBy' | 'decidedAt' | 'note'> {
   /** The answer an approval gave, when it gave one. */
   readonly response: unknown;
 }
 
-/** A final outcome. */
 export interface FinalOutcome extends ReviewOutcome {
   readonly status: 'approved' | 'rejected' | 'expired';
 }
@@ -93,7 +90,6 @@ export interface FinalOutcome extends ReviewOutcome {
 export interface ReviewClaim {
   readonly id: string;
   readonly token: number;
-  /** Who claimed it. */
   readonly claimedBy: string;
 }
 
@@ -110,7 +106,6 @@ export interface DecisionNow {
 /** A newly claimed review. */
 export type ClaimedReview = ReviewInFull & ReviewClaim;
 
-/** Options of a `PostgresReviewQueue`. */
 export interface PostgresReviewQueueOptions {
   /**
    * Connection string, or the address of an `up` that runs on this machine (`http://127.0.0.1:4320`), whose store it is; or
@@ -121,7 +116,6 @@ export interface PostgresReviewQueueOptions {
   readonly expiresInMs?: number | undefined;
 }
 
-/** Options of a claim. */
 export interface ClaimOptions {
   /** The worker; the decision must come from the same one. */
   readonly worker: string;

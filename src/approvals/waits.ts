@@ -7,7 +7,6 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 const PAUSE_GROWTH = 1.5;
 
-/** Options of a wait. */
 export interface ReviewWaitOptions {
   /** Milliseconds, up to 2147483647 (24 days). @defaultValue until the review ends, which it does when it expires */
   readonly timeoutMs?: number | undefined;

@@ -1,6 +1,6 @@
-import { chmod, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makePrivateFolder } from '../base/index.ts';
+import { makePrivateFolder, syncToDisk } from '../base/index.ts';
 import { isNameOfFile } from './file-names.ts';
 import type { ArchiveStore } from './store.ts';
 
@@ -21,9 +21,9 @@ export function openFolderStore(folder: string): ArchiveStore {
       if (await isThere(target)) await mayReplace();
       await makePrivateFolder(dirname(target));
       await chmod(path, 0o600);
-      await flushToDisk(path);
+      await syncToDisk(path);
       await rename(path, target);
-      await flushToDisk(dirname(target));
+      await syncToDisk(dirname(target));
     },
   };
 }
@@ -39,13 +39,4 @@ export async function makeWorkFolder(folder: string): Promise<string> {
 
 async function isThere(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) !== undefined;
-}
-
-async function flushToDisk(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

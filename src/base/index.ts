@@ -42,7 +42,7 @@ export {
   toAttribute,
 } from './fields.ts';
 export { whyForeign } from './foreign-folder.ts';
-export { misspelled, nearest, refuseUnknownOptions } from './known-options.ts';
+export { editDistance, matchesParts, misspelled, nearest, refuseUnknownOptions } from './known-options.ts';
 export { type Line, readLines } from './lines.ts';
 export { isPidInUse, isProcessAlive, startOfProcess } from './live-process.ts';
 export { API_OF_SDK_2, type Constructor, INSTALL_SDK, type Loaded, load, loadNow, locate } from './locate.ts';
@@ -61,7 +61,7 @@ export {
   required,
   secret,
 } from './option-kinds.ts';
-export { packageFile } from './package-file.ts';
+export { packageFile, readVersion } from './package-file.ts';
 export { importPeer, loadPeer } from './peer.ts';
 export { connectionKey, PortConnections } from './port-connections.ts';
 export { printable, printableLine } from './printable.ts';
@@ -69,6 +69,7 @@ export {
   makePrivateFolder,
   makePrivateFolderSync,
   replacePrivateFile,
+  syncToDisk,
   writePrivateFile,
   writePrivateFileSync,
 } from './private-files.ts';
@@ -82,6 +83,7 @@ export {
 export { isOwnScope, isPackageScope, MCP_SCOPE } from './scopes.ts';
 export {
   ensureContextManager,
+  FollowingTracer,
   loadSdk,
   loadSdkNow,
   locateRequired,

@@ -13,7 +13,6 @@ export interface OptionKind {
   readonly isSecret?: boolean;
 }
 
-/** The kind of each option of `O`. */
 export type OptionKinds<O> = { readonly [K in keyof Required<O>]: OptionKind };
 
 const isObject = (value: unknown): value is object =>

@@ -48,3 +48,16 @@ function findInstalled(from: URL | string): URL | undefined {
   const folder = folders.find((each) => existsSync(join(each, 'package.json')));
   return folder === undefined ? undefined : pathToFileURL(`${folder}/`);
 }
+
+/** The version that the `package.json` of a folder names. */
+export function readVersion(folder: string | undefined): string | undefined {
+  if (folder === undefined) return undefined;
+  try {
+    const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+      version?: unknown;
+    };
+    return typeof version === 'string' ? version : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 /** What this package writes may hold prompts, answers and results, so only its owner may read it, whatever the umask. */
@@ -100,4 +100,14 @@ function isDevice(path: string): boolean {
 
 function findBeside(path: string): string {
   return `${path}.${randomUUID()}.tmp`;
+}
+
+/** What has been written to a file, or a new name in a folder, is durable only once that has been synced. */
+export async function syncToDisk(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }

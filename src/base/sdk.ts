@@ -3,6 +3,8 @@ import {
   context,
   createContextKey,
   diag,
+  type Span,
+  type Tracer,
   type TracerProvider,
   trace,
 } from '@opentelemetry/api';
@@ -27,6 +29,37 @@ interface LoadedSdk {
 export interface ManagedProvider extends TracerProvider {
   forceFlush(): Promise<void>;
   shutdown(): Promise<void>;
+}
+
+/** A tracer that asks for its provider each time: one kept from before the application has set its own is of that one. */
+export class FollowingTracer implements Tracer {
+  readonly #findProvider: () => TracerProvider;
+  readonly #args: Parameters<TracerProvider['getTracer']>;
+  #provider: TracerProvider | undefined;
+  #tracer: Tracer | undefined;
+
+  constructor(findProvider: () => TracerProvider, args: Parameters<TracerProvider['getTracer']>) {
+    this.#findProvider = findProvider;
+    this.#args = args;
+  }
+
+  startSpan(...args: Parameters<Tracer['startSpan']>): Span {
+    return this.#current().startSpan(...args);
+  }
+
+  startActiveSpan(...args: unknown[]): never {
+    const tracer = this.#current();
+    return Reflect.apply(tracer.startActiveSpan, tracer, args) as never;
+  }
+
+  #current(): Tracer {
+    const provider = this.#findProvider();
+    if (this.#tracer === undefined || provider !== this.#provider) {
+      this.#provider = provider;
+      this.#tracer = provider.getTracer(...this.#args);
+    }
+    return this.#tracer;
+  }
 }
 
 /** The tracer provider the application has registered, if it has. */

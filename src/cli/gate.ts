@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { ObservatoryError } from '../base/index.ts';
-import { type JsonObject, PLAN_LIMITS, parseStrictJson, StrictJsonError } from '../json/index.ts';
+import { type JsonObject, PLAN_LIMITS, parseStrictJson, StrictJsonError, toText } from '../json/index.ts';
 import {
   type AuditHead,
   checkSummary,
@@ -97,15 +97,11 @@ export async function judgePlan(gate: PolicyGate, input: JsonObject, line: strin
     server: plan.server,
     tool: plan.tool,
     args: plan.args,
-    userRequest: textIn(input.query),
-    promptTemplateId: textIn(input.prompt_template_id),
+    userRequest: toText(input.query),
+    promptTemplateId: toText(input.prompt_template_id),
   });
   const kind = decision.decision === 'require_approval' ? 'needs_approval' : decision.decision;
   return verdict(kind, decision.reasonCode, decision.message);
-}
-
-function textIn(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }
 
 /** A line may hold a plan of maximum size and depth inside its own object. */
@@ -140,7 +136,7 @@ export function judgeEvidence(input: JsonObject): JsonObject {
   for (const key of ['source', 'summary']) {
     if (!Object.hasOwn(input, key)) throw new ObservatoryError('INVALID_INPUT', `The line has no '${key}'`);
   }
-  const request = textIn(input.query);
+  const request = toText(input.query);
   const result = checkSummary(input.source, input.summary, { args: input.args, request });
   if (!result.accepted) return { decision: 'reject', reason_code: result.reasonCode, bullets: [] };
   const bullets = result.summary.bullets.map(({ path, start, end, match }) => ({ path, start, end, match }));

@@ -18,7 +18,6 @@ import {
 } from './connection.ts';
 import { checkedKeepDays } from './migrate.ts';
 
-/** Options of `ClickHouseSpanExporter`. */
 export interface ClickHouseSpanExporterOptions extends RowLimits, ClickHouseConnectionOptions {
   /**
    * `http://user:password@host:8123/database`, whose connections the exporter opens and closes, or a client of

@@ -264,7 +264,6 @@ function openWriter(options: ResolvedCollectorOptions): DurableSpanWriter {
 /** Time that shutdown waits for an unavailable back end, in milliseconds. */
 const FLUSH_TIMEOUT_MS = 3000;
 
-/** Options of a forwarder. */
 interface ForwardOptions {
   readonly target: OtlpOptions;
   /** Folder of the collector's spool; unsent spans wait in a subfolder. */

@@ -47,7 +47,6 @@ export type SyncPolicy = 'always' | 'interval' | 'never';
 
 export type ResolvedSpoolOptions = { readonly [K in keyof SpoolOptions]-?: NonNullable<SpoolOptions[K]> };
 
-/** Options of `DurableSpanProcessor`. */
 export interface DurableSpanProcessorOptions {
   /** The exporter: `PostgresSpanExporter`, OTLP or any other. Closed with the processor. */
   readonly exporter: SpanExporter;

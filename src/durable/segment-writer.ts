@@ -1,5 +1,6 @@
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { syncToDisk } from '../base/index.ts';
 import type { SyncPolicy } from './options.ts';
 
 const SYNC_INTERVAL_MS = 1000;
@@ -23,7 +24,7 @@ export class SegmentWriter {
   static async create(path: string, sync: SyncPolicy): Promise<SegmentWriter> {
     const file = await open(path, 'wx', 0o600);
     try {
-      if (sync === 'always') await syncFolder(dirname(path));
+      if (sync === 'always') await syncToDisk(dirname(path));
     } catch (error) {
       await file.close();
       throw error;
@@ -60,15 +61,5 @@ export class SegmentWriter {
     if (this.#sync === 'interval') await this.#file.datasync().catch(() => {});
     await this.#file.close();
     if (this.#bytes === 0) await unlink(this.path).catch(() => {});
-  }
-}
-
-/** A new file's name is durable only once its folder has been synced. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }

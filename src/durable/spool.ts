@@ -25,7 +25,6 @@ export interface SpooledBatch {
   readonly spans: ReadableSpan[];
 }
 
-/** Losses of a spool. */
 export interface SpoolLosses {
   /** Spans dropped because of the bounds on size and age. */
   dropped: number;

@@ -5,7 +5,6 @@ import { VERSION } from '../base/index.ts';
 export interface DurableStats {
   /** Sampled spans that ended. */
   readonly received: number;
-  /** Exported. */
   readonly exported: number;
   /** Refused by the back end for good; with a spool, kept in its `refused.jsonl`. */
   readonly refused: number;
@@ -21,7 +20,6 @@ export interface DurableStats {
   readonly spoolBytes: number;
   /** Unreadable bytes found on disk and moved to `unreadable`: torn by a crash, damaged, or of a newer form. */
   readonly damagedBytes: number;
-  /** Failed exports. */
   readonly failedExports: number;
   /** Whether the last export failed because the back end was unavailable. */
   readonly isBackEndDown: boolean;

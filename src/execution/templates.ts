@@ -7,7 +7,13 @@ import {
   type OptionKinds,
   required,
 } from '../base/index.ts';
-import { IS_MODEL_CALL, IS_UNTEMPLATED, type Queryable, toObservatoryError } from '../postgres/index.ts';
+import {
+  IS_MODEL_CALL,
+  IS_UNTEMPLATED,
+  type Queryable,
+  textOrNull,
+  toObservatoryError,
+} from '../postgres/index.ts';
 
 /** Most groups of calls that are reported. */
 const MAX_GROUPS = 1000;
@@ -102,14 +108,13 @@ export async function templateReport(db: Queryable, query: TemplateQuery): Promi
 }
 
 function readGroup(row: Readonly<Record<string, unknown>>): TemplateGroup {
-  const text = (value: unknown) => (typeof value === 'string' ? value : null);
   return {
-    service: text(row.service),
-    toolName: text(row.tool_name),
-    model: text(row.model),
+    service: textOrNull(row.service),
+    toolName: textOrNull(row.tool_name),
+    model: textOrNull(row.model),
     calls: Number(row.calls),
     untemplated: Number(row.untemplated),
     prompts: Number(row.prompts),
-    lastSeen: text(row.last_seen),
+    lastSeen: textOrNull(row.last_seen),
   };
 }

@@ -110,7 +110,6 @@ export interface FallbackCall<T> extends GovernanceOptions {
   readonly parent?: SpanReference | undefined;
 }
 
-/** Reference to a span. */
 export interface SpanReference {
   /** 32 hex digits. */
   readonly traceId: string;
@@ -120,7 +119,6 @@ export interface SpanReference {
   readonly traceFlags: number;
 }
 
-/** The record of a model call. */
 export interface ModelCallRecord extends SpanReference {
   /** The computed fields, also if the span is not sampled or has no room for them. */
   readonly fields: CamelFieldValues;

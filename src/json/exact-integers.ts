@@ -4,7 +4,7 @@
  * written as one again.
  */
 import { randomUUID } from 'node:crypto';
-import { isObject, type JsonObject } from './lenient-json.ts';
+import { endOfJsonString, isObject, type JsonObject } from './lenient-json.ts';
 
 /** Longer integers are read as JSON.parse reads them: comparing them takes quadratic time. */
 const MAX_DIGITS = 400;
@@ -55,19 +55,10 @@ function markIntegers(text: string): string {
         done = found.index + digits.length;
       }
     }
-    at = quote < 0 ? text.length : endOfString(text, quote);
+    at = quote < 0 ? text.length : endOfJsonString(text, quote);
   }
   // A name is no number: with the digits as they are this is no JSON.
   return new RegExp(`"${MARK}-?\\d+"\\s*:`).test(out + text.slice(done)) ? text : out + text.slice(done);
-}
-
-function endOfString(text: string, quote: number): number {
-  for (let at = text.indexOf('"', quote + 1); at >= 0; at = text.indexOf('"', at + 1)) {
-    let slashes = 0;
-    while (text.charCodeAt(at - 1 - slashes) === 0x5c) slashes += 1;
-    if (slashes % 2 === 0) return at + 1;
-  }
-  return text.length;
 }
 
 function unmark(value: unknown): unknown {

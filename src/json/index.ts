@@ -18,6 +18,7 @@ export { isExactInteger, parseExactJson, pointed, withIntegers, writeIntegers } 
 export { KeptValues } from './kept-value.ts';
 export {
   addUp,
+  endOfJsonString,
   firstText,
   isObject,
   type JsonObject,

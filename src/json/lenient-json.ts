@@ -119,3 +119,13 @@ export function toJsonText(value: unknown): string | undefined {
     return undefined;
   }
 }
+
+/** The place behind the quote that ends the string that begins with the one at `start`. */
+export function endOfJsonString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (text.charCodeAt(end - 1 - slashes) === 0x5c) slashes += 1;
+    if (slashes % 2 === 0) return end + 1;
+  }
+  return text.length;
+}

@@ -37,7 +37,6 @@ const CONNECT_SERVERS_KINDS: OptionKinds<ConnectServersOptions> = {
   inputs: kinds.object,
 };
 
-/** A tool and the server it is on. */
 export interface ServerTool {
   readonly server: string;
   readonly tool: CallableTool;

@@ -59,7 +59,6 @@ export interface McpSession {
     meta: JsonObject | undefined,
     controls: RequestControls,
   ): Promise<JsonObject>;
-  /** `resources/read`. */
   readResource(uri: string, controls: RequestControls): Promise<JsonObject>;
   /**
    * Reads a rejection of the methods above as a JSON-RPC error; undefined when it is none. The SDKs reject in the

@@ -2,7 +2,6 @@
 import { invalidOption } from '../base/index.ts';
 import { isObject, type JsonObject, toJsonText } from '../json/index.ts';
 
-/** One call of a plan. */
 export interface PlannedCall {
   /** By which conditions and arguments of later calls refer to its result. */
   readonly id?: string | undefined;

@@ -22,7 +22,6 @@ import type { Provider, RetryPolicy } from './providers/index.ts';
 import type { ToolCacheOptions } from './tool-cache.ts';
 import { checkUndo, type UndoOptions } from './undo.ts';
 
-/** Options of a run. */
 export interface RunOptions {
   /** Servers in the form of `server_config.json` (`{ mcpServers: { ... } }`), or the path of such a file. */
   readonly serverConfig: unknown;

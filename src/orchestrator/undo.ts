@@ -39,7 +39,6 @@ interface MadeCall {
   readonly result: unknown;
 }
 
-/** A tool by its name, `server.tool`. */
 type FindTool = (toolName: string) => { readonly server: string; readonly tool: JsonObject } | undefined;
 
 /** Key in a tool's `_meta` under which it names its undo. */

@@ -55,7 +55,6 @@ const TAG: Readonly<Record<FieldKind, (field: number) => number>> = {
   list: bytesTag,
 };
 
-/** The fields of each type by their tags. */
 const fieldsByTag = new Map<MessageType, ReadonlyMap<number, readonly [string, Field]>>();
 
 function toFields(type: MessageType): ReadonlyMap<number, readonly [string, Field]> {

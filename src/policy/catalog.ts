@@ -16,7 +16,6 @@ import {
   withSchemas,
 } from './tool-definition.ts';
 
-/** A tool of the catalog. */
 export interface CatalogTool {
   readonly server: string;
   readonly name: string;

@@ -1,5 +1,6 @@
 /** One rule of a policy: compiled, and asked whether it applies to a call and accepts its arguments. */
 
+import { matchesParts } from '../base/index.ts';
 import { type CompiledSchema, type JsonObject, type SchemaReading, StepBudget } from '../json/index.ts';
 import type { ToolChecks } from './catalog.ts';
 import { listArguments } from './ledger/index.ts';
@@ -89,22 +90,7 @@ function toKey(checks: Checks, required: readonly string[]): CompiledRule['key']
 export const isPattern = (tool: string): boolean => tool.includes('*');
 
 export function namesTool({ tools, patterns }: CompiledRule, tool: string): boolean {
-  return tools.includes(tool) || patterns.some((pattern) => fitsPattern(tool, pattern));
-}
-
-/** @param parts the texts between the `*`. */
-function fitsPattern(name: string, parts: readonly string[]): boolean {
-  const [first = '', ...rest] = parts;
-  const last = rest.pop() ?? '';
-  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last))
-    return false;
-  let at = first.length;
-  for (const part of rest) {
-    const found = name.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return at <= name.length - last.length;
+  return tools.includes(tool) || patterns.some((pattern) => matchesParts(tool, pattern));
 }
 
 /** A check that could not be finished counts against the call: it denies, and it does not allow. */

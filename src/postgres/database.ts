@@ -25,7 +25,6 @@ export const DEFAULT_DATA_DIR: string = join('.mcp-observatory', 'pgdata');
 
 const PGLITE = '@electric-sql/pglite';
 
-/** Which database to open. */
 export interface OpenDatabaseOptions extends PoolOptions, DriverSource {
   /** Connection string of a Postgres server. @defaultValue the embedded PGlite */
   readonly url?: string | undefined;

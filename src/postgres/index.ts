@@ -27,7 +27,7 @@ export { LATEST_MIGRATION } from './migrations.ts';
 export { IS_COUNTED_CALL, IS_MODEL_CALL, IS_MODEL_OPERATION, IS_UNTEMPLATED } from './model-calls.ts';
 export type { PostgresSpanExporterOptions } from './options.ts';
 export { ownTablesBytes, refuseOtherTables } from './own-tables.ts';
-export { listPartitions, type Partition, type StoredTable } from './partitions.ts';
+export { listPartitions, type Partition, type StoredTable, textOrNull } from './partitions.ts';
 export { type OwnPool, openPool } from './pool.ts';
 export { type PruneResult, prune } from './prune.ts';
 export { reading } from './read-only.ts';

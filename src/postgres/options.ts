@@ -13,7 +13,6 @@ import type { PoolOptions } from './pool.ts';
 import { type ResolvedRowLimits, type RowLimits, resolveRowLimits } from './row-limits.ts';
 import { nameOfDatabase, type PostgresConnection } from './types.ts';
 
-/** Options of `PostgresSpanExporter`. */
 export interface PostgresSpanExporterOptions extends RowLimits, PoolOptions {
   /**
    * A connection string, whose pool the exporter opens and closes, or a `pg.Pool`, PGlite or other queryable, which

@@ -22,7 +22,6 @@ const DERIVED: Readonly<Record<string, string>> = {
 export interface PruneResult {
   /** Partitions of `mcp_traces`. */
   readonly dropped: readonly string[];
-  /** Spans in them. */
   readonly droppedSpans: number;
   /**
    * Partitions with old spans that stay, because a transaction on the server began before they were stored and is still

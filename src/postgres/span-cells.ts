@@ -72,7 +72,6 @@ export class SpanCells {
     return this.#divider.nameBehind(position) ?? ofResource?.name ?? (COLUMNS[position] as Column);
   }
 
-  /** JSON of the resource. */
   get resourceJson(): string {
     return this.#resource?.json as string;
   }

@@ -82,7 +82,6 @@ const HASHES: ReadonlySet<AttributeColumn> = new Set([
   'tool_args_hash',
 ]);
 
-/** Redacts the record in a field of `holder`. */
 function redactRecord(holder: object, field: string, keep: ReadonlySet<string>): number {
   let removed = 0;
   try {

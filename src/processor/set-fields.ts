@@ -92,7 +92,6 @@ export function takeFields(values: FieldValues, count: number): FieldValues {
   return Object.fromEntries(listEntries(values).slice(0, count)) as FieldValues;
 }
 
-/** The number of values. */
 export function countFields(values: FieldValues): number {
   return values === NONE ? 0 : listEntries(values).length;
 }

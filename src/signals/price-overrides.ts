@@ -1,4 +1,4 @@
-import { invalidOption, ObservatoryError } from '../base/index.ts';
+import { invalidOption, matchesParts, ObservatoryError } from '../base/index.ts';
 import type { ModelRates } from './cost.ts';
 
 /**
@@ -60,7 +60,7 @@ export function resolvePriceOverrides(overrides: readonly PriceOverride[]): Pric
       const entry = entries.find(
         (candidate) =>
           (candidate.provider === undefined || candidate.provider === provider) &&
-          matches(name, candidate.parts),
+          matchesParts(name, candidate.parts),
       );
       return entry?.rates;
     },
@@ -115,19 +115,4 @@ function resolve(override: PriceOverride, index: number): Entry {
       webSearches: override.webSearchUsdPerThousand,
     },
   };
-}
-
-/** Whether a name consists of the parts, in order, with anything between them. */
-function matches(name: string, parts: readonly string[]): boolean {
-  const [first = '', ...rest] = parts;
-  const last = rest.pop();
-  if (last === undefined) return name === first;
-  if (!name.startsWith(first)) return false;
-  let position = first.length;
-  for (const part of rest) {
-    const found = name.indexOf(part, position);
-    if (found < 0) return false;
-    position = found + part.length;
-  }
-  return name.length - last.length >= position && name.endsWith(last);
 }

@@ -43,7 +43,6 @@ function readTotal(costs: JsonObject, isParts: boolean): number | undefined {
   return parts.length === 0 ? undefined : addAll(parts);
 }
 
-/** Undefined if one is. */
 function addAll(parts: readonly (number | undefined)[]): number | undefined {
   return parts.every((part) => part !== undefined) ? parts.reduce((sum, part) => sum + part, 0) : undefined;
 }

@@ -76,7 +76,6 @@ export function hallucinationRisk(scores: FieldValues, weights: RiskWeights): nu
   return total > 0 ? clamp01(sum / total) : undefined;
 }
 
-/** The level of a risk score. */
 export function hallucinationRiskLevel(score: number, levels: RiskLevels): RiskLevel {
   if (score < levels.medium) return 'low';
   return score < levels.high ? 'medium' : 'high';

@@ -12,6 +12,7 @@ import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from '../support/held-call.ts';
 import { post } from '../support/http-post.ts';
 import { Installed } from '../support/installed.ts';
 import {
+  applyRoles,
   createRole,
   findPsql,
   noPostgres,
@@ -184,13 +185,7 @@ describe('a database', { skip: noPostgres() || (findPsql() === undefined && 'no 
     const { PolicyGate } = await installed.entry<Policy>('policy');
     const { PostgresReviewQueue } = await installed.entry<Execution>('execution');
     const url = await migrated();
-    execFileSync(findPsql() ?? '', [
-      url,
-      '-Xqv',
-      'ON_ERROR_STOP=1',
-      '-f',
-      installed.path('schema/roles.sql'),
-    ]);
+    applyRoles(url, installed.path('schema/roles.sql'));
     await using role = await createRole(url, 'IN ROLE mcp_observatory_writer');
     const queue = new PostgresReviewQueue({ connection: role.url });
     const gate = new PolicyGate({ policy: HELD_POLICY, tools: HELD_TOOLS, approvals: { queue } });

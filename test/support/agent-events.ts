@@ -7,6 +7,8 @@
  * - VS Code Copilot Chat: docs/monitoring/agent_monitoring.md of microsoft/vscode-copilot-chat (spans, and the event
  *   that repeats a model call).
  */
+import { keyValues as allKeyValues } from './otlp-encode.ts';
+
 type Value = string | number | boolean | readonly string[];
 type Attributes = Readonly<Record<string, Value | undefined>>;
 
@@ -22,18 +24,7 @@ export const STARTED_MS = Math.floor(Date.now() / 1000) * 1000 - 3_600_000;
 
 export const nanosAt = (ms: number) => `${BigInt(STARTED_MS + ms) * 1_000_000n}`;
 
-function keyValues(attributes: Attributes): object[] {
-  return Object.entries(attributes)
-    .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => ({ key, value: anyValue(value as Value) }));
-}
-
-function anyValue(value: Value): object {
-  if (typeof value === 'string') return { stringValue: value };
-  if (typeof value === 'boolean') return { boolValue: value };
-  if (typeof value !== 'number') return { arrayValue: { values: value.map(anyValue) } };
-  return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };
-}
+const keyValues = (attributes: Attributes) => allKeyValues(JSON.parse(JSON.stringify(attributes)));
 
 /** An `ExportLogsServiceRequest` in OTLP/JSON. `named` says where the name of each event is besides its attribute. */
 export function logsRequest(

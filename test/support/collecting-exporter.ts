@@ -1,4 +1,7 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-node';
+import { DurableSpanProcessor, type DurableSpanProcessorOptions } from '../../src/durable/index.ts';
 
 type Done = Parameters<SpanExporter['export']>[1];
 
@@ -46,4 +49,23 @@ export class CollectingExporter implements SpanExporter {
 /** As a back end that cannot be reached. */
 export function unreachable(): Error {
   return Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+}
+
+/** A processor that tries again soon. */
+export function processorOf(
+  exporter: DurableSpanProcessorOptions['exporter'],
+  options: Partial<DurableSpanProcessorOptions> = {},
+): DurableSpanProcessor {
+  return new DurableSpanProcessor({ exporter, minRetryDelayMs: 5, maxRetryDelayMs: 20, ...options });
+}
+
+export function end(processor: DurableSpanProcessor, spans: readonly ReadableSpan[]): void {
+  for (const span of spans) processor.onEnd(span);
+}
+
+/** A segment that a process which is gone has left in a spool. */
+export function leaveSegment(directory: string, name: string, content: Buffer): void {
+  const folder = join(directory, '0@@gone@nowhere');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, name), content);
 }

@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { listen } from './http-server.ts';
 
 const INITIALIZED = {
   protocolVersion: '2025-06-18',
@@ -71,17 +70,12 @@ export async function hostileHttp(
       .writeHead(200, { 'content-type': 'application/json' })
       .end(JSON.stringify({ jsonrpc: '2.0', id, result: answer }));
   });
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
+  const listening = await listen(http);
   return {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
+    ...listening,
+    url: `${listening.origin}/mcp`,
     get streams() {
       return streams;
-    },
-    [Symbol.asyncDispose]: async () => {
-      http.closeAllConnections();
-      http.close();
-      await once(http, 'close');
     },
   };
 }

@@ -1,10 +1,9 @@
 /** Streamable HTTP MCP servers in this process, on the official SDK, one server object for each request. */
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { z } from 'zod';
+import { listen } from './http-server.ts';
 
 /** A server that is reached at `url`. */
 export interface ServedMcp extends AsyncDisposable {
@@ -56,14 +55,6 @@ export async function serveMcp(make: () => McpServer): Promise<ServedMcp> {
       .then(() => transport.handleRequest(request, response))
       .catch((error: unknown) => response.writeHead(500).end(String(error)));
   });
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  return {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
-    [Symbol.asyncDispose]: async () => {
-      http.closeAllConnections();
-      http.close();
-      await once(http, 'close');
-    },
-  };
+  const listening = await listen(http);
+  return { ...listening, url: `${listening.origin}/mcp` };
 }

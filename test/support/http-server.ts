@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { freePort } from './free-port.ts';
 
 export interface RunningServer extends AsyncDisposable {
@@ -33,4 +35,25 @@ export async function runServer(args: (port: number) => readonly string[]): Prom
       },
     };
   }
+}
+
+export interface ListeningServer extends AsyncDisposable {
+  readonly port: number;
+  readonly origin: string;
+}
+
+/** Lets a server of this process listen at a free port of this machine; its connections end with it. */
+export async function listen(server: Server): Promise<ListeningServer> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    origin: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
 }

@@ -1,5 +1,7 @@
 /** The two lines of the MCP SDK behind one small interface, so that one test runs on both. */
 
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import * as v2Client from '@modelcontextprotocol/client';
 import * as v1Client from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport as V1InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
@@ -12,7 +14,8 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import * as v2Server from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { McpInstrumentation } from '../../src/instrumentation/mcp/index.ts';
+import { McpInstrumentation, type McpInstrumentationConfig } from '../../src/instrumentation/mcp/index.ts';
+import { TelemetryBench } from './telemetry-bench.ts';
 
 /** What a tool handler of the tests gets beside its arguments. */
 export interface HandlerTools {
@@ -150,3 +153,24 @@ export const v2: Sdk = {
 };
 
 export const SDKS = [v1, v2] as const;
+
+/** Runs `body` on a bench with an instrumentation, for each line of the SDK. */
+export function onBothSdks(
+  name: string,
+  body: (sdk: Sdk, bench: TelemetryBench, instrumentation: McpInstrumentation) => Promise<void>,
+  config: McpInstrumentationConfig = {},
+): void {
+  for (const sdk of SDKS) {
+    test(`${sdk.name}: ${name}`, async () => {
+      await using bench = new TelemetryBench();
+      const instrumentation = new McpInstrumentation(config);
+      try {
+        sdk.instrument(instrumentation);
+        await body(sdk, bench, instrumentation);
+        assert.deepEqual([...instrumentation.faults], []);
+      } finally {
+        instrumentation.disable();
+      }
+    });
+  }
+}

@@ -60,19 +60,34 @@ export function observe(setup: ObservedSetup = {}): Observed {
 
 /** Runs code and gives back what it logged through `diag`. */
 export function captureDiag(run: () => void): string[] {
-  const lines: string[] = [];
-  const log = (message: string) => {
-    lines.push(message);
-  };
-  diag.setLogger(
-    { error: log, warn: log, info: log, debug: log, verbose: log },
-    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
-  );
+  const lines = listenToDiag();
   try {
     run();
   } finally {
     diag.disable();
   }
+  return lines;
+}
+
+/** As {@link captureDiag}, for work that takes its time and may look at what it has logged so far. */
+export async function captureDiagOf(work: (soFar: readonly string[]) => Promise<void>): Promise<string[]> {
+  const lines = listenToDiag();
+  try {
+    await work(lines);
+  } finally {
+    diag.disable();
+  }
+  return lines;
+}
+
+/** What is logged from now on, until `diag` is disabled. */
+export function listenToDiag(): string[] {
+  const lines: string[] = [];
+  const log = (message: string) => void lines.push(message);
+  diag.setLogger(
+    { error: log, warn: log, info: log, debug: log, verbose: log },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
   return lines;
 }
 

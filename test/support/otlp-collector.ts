@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { readAttributes } from './otlp-receiver.ts';
 
 export type AttributeValue =
   | string
@@ -152,33 +153,11 @@ function flattenPoints(document: OtlpDocument): CollectedPoint[] {
   return points;
 }
 
-function attributesOf(list: readonly OtlpKeyValue[] | undefined): Attributes {
-  return Object.fromEntries((list ?? []).map(({ key, value }) => [key, plain(value)]));
-}
-
-function plain(value: OtlpValue | undefined): AttributeValue {
-  if (value === undefined) return null;
-  if (value.stringValue !== undefined) return value.stringValue;
-  if (value.boolValue !== undefined) return value.boolValue;
-  if (value.intValue !== undefined) return Number(value.intValue);
-  if (value.doubleValue !== undefined) return value.doubleValue;
-  if (value.arrayValue !== undefined) return (value.arrayValue.values ?? []).map(plain);
-  if (value.kvlistValue !== undefined) return attributesOf(value.kvlistValue.values);
-  return null;
-}
-
-interface OtlpValue {
-  readonly stringValue?: string;
-  readonly boolValue?: boolean;
-  readonly intValue?: number | string;
-  readonly doubleValue?: number;
-  readonly arrayValue?: { readonly values?: readonly OtlpValue[] };
-  readonly kvlistValue?: { readonly values?: readonly OtlpKeyValue[] };
-}
+const attributesOf = (list: OtlpKeyValue[] | undefined) => readAttributes(list) as Attributes;
 
 interface OtlpKeyValue {
   readonly key: string;
-  readonly value?: OtlpValue;
+  readonly value?: unknown;
 }
 
 interface OtlpSpan {
@@ -189,14 +168,14 @@ interface OtlpSpan {
   readonly parentSpanId?: string;
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
-  readonly attributes?: readonly OtlpKeyValue[];
-  readonly events?: readonly { readonly name: string; readonly attributes?: readonly OtlpKeyValue[] }[];
+  readonly attributes?: OtlpKeyValue[];
+  readonly events?: readonly { readonly name: string; readonly attributes?: OtlpKeyValue[] }[];
   readonly links?: readonly { readonly traceId: string; readonly spanId: string }[];
   readonly status?: { readonly code?: number; readonly message?: string };
 }
 
 interface OtlpPoint {
-  readonly attributes?: readonly OtlpKeyValue[];
+  readonly attributes?: OtlpKeyValue[];
   readonly count?: number | string;
   readonly sum?: number;
   readonly asInt?: number | string;
@@ -206,7 +185,7 @@ interface OtlpPoint {
 
 interface OtlpDocument {
   readonly resourceSpans?: readonly {
-    readonly resource?: { readonly attributes?: readonly OtlpKeyValue[] };
+    readonly resource?: { readonly attributes?: OtlpKeyValue[] };
     readonly scopeSpans?: readonly {
       readonly scope?: { readonly name?: string };
       readonly spans?: readonly OtlpSpan[];

@@ -101,6 +101,11 @@ function lengthDelimited(field: number, body: Buffer): Buffer {
   return Buffer.concat([head, body]);
 }
 
+/** A request as an object with 64-bit numbers as text and bytes as base64. */
+export function requestObject(bytes: Uint8Array): Json {
+  return REQUEST.toObject(REQUEST.decode(bytes), { longs: String, bytes: String, arrays: true });
+}
+
 /** Reads a request into messages of protobufjs. */
 export function decodeRequest(bytes: Uint8Array): object {
   return REQUEST.decode(bytes);
@@ -174,7 +179,7 @@ function linkJson({ context, attributes, droppedAttributesCount }: Link): Json {
   };
 }
 
-function keyValues(attributes: object): Json[] {
+export function keyValues(attributes: object): Json[] {
   return Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) }));
 }
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
-import protobuf from 'protobufjs';
+import { requestObject } from './otlp-encode.ts';
 
 /** A span as it came in, with its attributes as plain values. */
 export interface ReceivedSpan {
@@ -27,27 +27,6 @@ export interface OtlpReceiver extends AsyncDisposable {
   /** Requests for traces as they came, unpacked: what a test looks through for planted secrets. */
   readonly bodies: Buffer[];
 }
-
-// The part of opentelemetry/proto/collector/trace/v1 that the tests read; field numbers are the specification's.
-const PROTO = `syntax = "proto3";
-message Request { repeated ResourceSpans resource_spans = 1; }
-message ResourceSpans { Resource resource = 1; repeated ScopeSpans scope_spans = 2; }
-message Resource { repeated KeyValue attributes = 1; }
-message ScopeSpans { Scope scope = 1; repeated Span spans = 2; }
-message Scope { string name = 1; string version = 2; }
-message Span { bytes trace_id = 1; bytes span_id = 2; bytes parent_span_id = 4; string name = 5; int32 kind = 6;
-  fixed64 start_time_unix_nano = 7; fixed64 end_time_unix_nano = 8; repeated KeyValue attributes = 9;
-  repeated Event events = 11; repeated Link links = 13; Status status = 15; }
-message Event { fixed64 time_unix_nano = 1; string name = 2; repeated KeyValue attributes = 3; }
-message Link { bytes trace_id = 1; bytes span_id = 2; }
-message Status { string message = 2; int32 code = 3; }
-message KeyValue { string key = 1; AnyValue value = 2; }
-message AnyValue { oneof value { string string_value = 1; bool bool_value = 2; int64 int_value = 3;
-  double double_value = 4; ArrayValue array_value = 5; KeyValueList kvlist_value = 6; bytes bytes_value = 7; } }
-message ArrayValue { repeated AnyValue values = 1; }
-message KeyValueList { repeated KeyValue values = 1; }`;
-
-const REQUEST = protobuf.parse(PROTO).root.lookupType('Request');
 
 /** Starts a receiver on a free port; a `silent` one reads what comes and never answers. */
 export async function startOtlpReceiver(options: { silent?: boolean } = {}): Promise<OtlpReceiver> {
@@ -90,8 +69,7 @@ export async function startOtlpReceiver(options: { silent?: boolean } = {}): Pro
 
 /** Protobuf as the object that OTLP/JSON has: ids as hex, 64-bit numbers as text. */
 function decode(body: Buffer): Json {
-  const message = REQUEST.toObject(REQUEST.decode(body), { longs: String, bytes: String, arrays: true });
-  return JSON.parse(JSON.stringify(message), (key, value) =>
+  return JSON.parse(JSON.stringify(requestObject(body)), (key, value) =>
     typeof value === 'string' && /^(trace|span|parentSpan)Id$/.test(key)
       ? Buffer.from(value, 'base64').toString('hex')
       : value,
@@ -124,7 +102,7 @@ function readRequest(request: Json): ReceivedSpan[] {
   );
 }
 
-function readAttributes(list: Json[] | undefined): Record<string, unknown> {
+export function readAttributes(list: Json[] | undefined): Record<string, unknown> {
   return Object.fromEntries((list ?? []).map(({ key, value }) => [key, readValue(value)]));
 }
 

@@ -5,6 +5,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { migrate } from '../../src/postgres/index.ts';
 import { freePort } from './free-port.ts';
@@ -52,6 +53,13 @@ export function noPostgres(): string | false {
 export function findPsql(): string | undefined {
   const folders = [...debianFolders(), ...pathFolders()];
   return folders.map((folder) => join(folder, 'psql')).find((file) => existsSync(file));
+}
+
+const ROLES = fileURLToPath(new URL('../../../schema/roles.sql', import.meta.url));
+
+/** Makes the roles of `schema/roles.sql` with psql, as people do. */
+export function applyRoles(url: string, file = ROLES): void {
+  execFileSync(findPsql() ?? '', [url, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', file]);
 }
 
 /** Settings under which tests are quick and nothing runs beside them; nothing of them survives a power cut. */

@@ -2,23 +2,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { type AttributeColumn, FIELDS, type FieldDefinition } from '../../src/base/fields.ts';
+import { pick, seededRandom } from './random.ts';
 import { altered, recordSpans } from './spans.ts';
 
 /** Columns that are set through attributes. */
 export const ATTRIBUTE_FIELDS = (FIELDS as readonly FieldDefinition[]).filter(
   (field) => field.origin === 'attribute',
 ) as readonly (FieldDefinition & { readonly column: AttributeColumn })[];
-
-/** Numbers in [0, 1) from a seed, so that a failure can be repeated (mulberry32). */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 const TEXTS = [
   '',
@@ -127,8 +117,4 @@ export function randomSpans(count: number, seed: number): ReadableSpan[] {
     };
     return altered(span, { attributes, instrumentationScope: scope });
   });
-}
-
-function pick<T>(values: readonly T[], random: () => number): T {
-  return values[Math.floor(random() * values.length)] as T;
 }

@@ -1,13 +1,4 @@
-/** A small seeded generator (mulberry32), so that a failing property test can be run again. */
-export function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
+import { pick } from './random.ts';
 
 type Node = Record<string, unknown>;
 
@@ -113,10 +104,6 @@ function randomNumber(node: Node, random: () => number): number {
   const low = (node.minimum ?? node.exclusiveMinimum ?? -5) as number;
   const high = (node.maximum ?? node.exclusiveMaximum ?? low + 50) as number;
   return low + random() * (high - low);
-}
-
-function pick<T>(options: readonly T[], random: () => number): T {
-  return options[Math.floor(random() * options.length)] as T;
 }
 
 function isNode(value: unknown): value is Node {

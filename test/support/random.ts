@@ -1,10 +1,20 @@
-/** Whole numbers from 0 to below the given one, the same on every run (mulberry32). */
-export function random(seed: number): (below: number) => number {
+/** Numbers in [0, 1) from a seed, so that a failure can be repeated (mulberry32). */
+export function seededRandom(seed: number): () => number {
   let state = seed;
-  return (below) => {
+  return () => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
+}
+
+/** Whole numbers from 0 to below the given one, the same on every run. */
+export function random(seed: number): (below: number) => number {
+  const next = seededRandom(seed);
+  return (below) => Math.floor(next() * below);
+}
+
+export function pick<T>(values: readonly T[], random: () => number): T {
+  return values[Math.floor(random() * values.length)] as T;
 }

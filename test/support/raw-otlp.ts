@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { keyValues } from './otlp-encode.ts';
 
 export type RawValue = string | number | boolean | readonly RawValue[] | { readonly [key: string]: RawValue };
 
@@ -35,7 +36,7 @@ export function rawRequest(
         resource: { attributes: keyValues(resource) },
         scopeSpans: [
           {
-            scope: { name: scope.name, attributes: keyValues(scope.attributes) },
+            scope: { name: scope.name, attributes: keyValues(scope.attributes ?? {}) },
             spans: spans.map((span) => ({
               traceId: span.traceId ?? newTraceId(),
               spanId: span.spanId ?? newSpanId(),
@@ -44,11 +45,11 @@ export function rawRequest(
               kind: span.kind ?? 1,
               startTimeUnixNano: String(now - 2_000_000n),
               endTimeUnixNano: String(now),
-              attributes: keyValues(span.attributes),
+              attributes: keyValues(span.attributes ?? {}),
               events: (span.events ?? []).map(({ name, attributes }) => ({
                 timeUnixNano: String(now),
                 name,
-                attributes: keyValues(attributes),
+                attributes: keyValues(attributes ?? {}),
               })),
               links: span.links ?? [],
               status: span.status ?? {},
@@ -89,17 +90,3 @@ export async function deliver(endpoint: string, request: object, timeoutMs = 120
 
 export const newTraceId = () => randomBytes(16).toString('hex');
 export const newSpanId = () => randomBytes(8).toString('hex');
-
-function keyValues(record: Readonly<Record<string, RawValue>> = {}): object[] {
-  return Object.entries(record).map(([key, value]) => ({ key, value: anyValue(value) }));
-}
-
-function anyValue(value: RawValue): object {
-  if (typeof value === 'string') return { stringValue: value };
-  if (typeof value === 'boolean') return { boolValue: value };
-  if (typeof value === 'number') {
-    return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };
-  }
-  if (Array.isArray(value)) return { arrayValue: { values: value.map(anyValue) } };
-  return { kvlistValue: { values: keyValues(value as Readonly<Record<string, RawValue>>) } };
-}

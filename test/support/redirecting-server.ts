@@ -1,8 +1,6 @@
-/** An MCP server over HTTP in this process that answers some requests with redirects, and a server it redirects to. */
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { listen } from './http-server.ts';
 
 /** Status and `location` of the answer to a request; undefined answers it. */
 export type Redirects = (request: {
@@ -31,12 +29,12 @@ interface RedirectingServer extends AsyncDisposable {
 export async function startRedirecting(redirects: Redirects): Promise<RedirectingServer> {
   const asked: Asked[] = [];
   const reachedElsewhere: Asked[] = [];
-  const other = await listen(async (request, response) => {
+  const other = await serve(async (request, response) => {
     reachedElsewhere.push(request);
     answer(request, response);
   });
-  const elsewhere = `http://127.0.0.1:${other.port}`;
-  const own = await listen(async (request, response) => {
+  const elsewhere = other.origin;
+  const own = await serve(async (request, response) => {
     asked.push(request);
     const { id: _id, method } = (request.body === '' ? {} : JSON.parse(request.body)) as Message;
     const redirect = redirects({ what: method ?? request.method ?? '', path: request.path, elsewhere });
@@ -44,13 +42,13 @@ export async function startRedirecting(redirects: Redirects): Promise<Redirectin
     response.writeHead(redirect[0], { location: redirect[1] }).end('moved');
   });
   return {
-    url: `http://127.0.0.1:${own.port}/mcp`,
+    url: `${own.origin}/mcp`,
     elsewhere,
     asked,
     reachedElsewhere,
     [Symbol.asyncDispose]: async () => {
-      await own.close();
-      await other.close();
+      await own[Symbol.asyncDispose]();
+      await other[Symbol.asyncDispose]();
     },
   };
 }
@@ -84,19 +82,10 @@ function answer({ method, body, headers }: Asked, response: ServerResponse): voi
     .end(JSON.stringify({ jsonrpc: '2.0', id, result: results[name ?? ''] ?? {} }));
 }
 
-async function listen(act: (request: Asked, response: ServerResponse) => Promise<void>) {
+function serve(act: (request: Asked, response: ServerResponse) => Promise<void>) {
   const http = createServer(async (request, response) => {
     const { method, url: path = '', headers } = request;
     await act({ method, path, headers, body: await text(request) }, response);
   });
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  return {
-    port: (http.address() as AddressInfo).port,
-    close: async () => {
-      http.closeAllConnections();
-      http.close();
-      await once(http, 'close');
-    },
-  };
+  return listen(http);
 }

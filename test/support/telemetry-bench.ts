@@ -1,43 +1,14 @@
 /** A whole OpenTelemetry SDK in memory, registered for the length of one test. */
-import { context, metrics, propagation, trace } from '@opentelemetry/api';
-import type { MetricData } from '@opentelemetry/sdk-metrics';
-import {
-  AggregationTemporality,
-  InMemoryMetricExporter,
-  MeterProvider,
-  PeriodicExportingMetricReader,
-} from '@opentelemetry/sdk-metrics';
-import {
-  InMemorySpanExporter,
-  NodeTracerProvider,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-  type SpanProcessor,
-} from '@opentelemetry/sdk-trace-node';
+import { AggregationTemporality, type MetricData } from '@opentelemetry/sdk-metrics';
+import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-node';
+import { Telemetry } from './telemetry.ts';
 
-export class TelemetryBench implements AsyncDisposable {
-  readonly spanExporter = new InMemorySpanExporter();
-  readonly tracerProvider: NodeTracerProvider;
-  readonly meterProvider: MeterProvider;
-  readonly #metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
-  readonly #reader: PeriodicExportingMetricReader;
+export class TelemetryBench extends Telemetry {
+  static override readonly TEMPORALITY = AggregationTemporality.CUMULATIVE;
 
   /** @param processors Before the one that exports. */
   constructor(processors: readonly SpanProcessor[] = []) {
-    this.tracerProvider = new NodeTracerProvider({
-      spanProcessors: [...processors, new SimpleSpanProcessor(this.spanExporter)],
-    });
-    this.tracerProvider.register();
-    this.#reader = new PeriodicExportingMetricReader({
-      exporter: this.#metricExporter,
-      exportIntervalMillis: 3_600_000,
-    });
-    this.meterProvider = new MeterProvider({ readers: [this.#reader] });
-    metrics.setGlobalMeterProvider(this.meterProvider);
-  }
-
-  get spans(): readonly ReadableSpan[] {
-    return this.spanExporter.getFinishedSpans();
+    super(...processors);
   }
 
   /** The one finished span of this name and kind. */
@@ -54,20 +25,10 @@ export class TelemetryBench implements AsyncDisposable {
   }
 
   async metric(name: string): Promise<MetricData | undefined> {
-    await this.#reader.forceFlush();
-    const all = this.#metricExporter.getMetrics();
-    const last = all[all.length - 1];
+    await this.meterProvider.forceFlush();
+    const last = this.metricExporter.getMetrics().at(-1);
     return last?.scopeMetrics
       .flatMap((scope) => scope.metrics)
       .find((metric) => metric.descriptor.name === name);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.tracerProvider.shutdown();
-    await this.meterProvider.shutdown();
-    trace.disable();
-    context.disable();
-    propagation.disable();
-    metrics.disable();
   }
 }

@@ -25,28 +25,30 @@ export interface MetricPoint {
   readonly boundaries: readonly number[];
 }
 
-export class Telemetry {
-  readonly #exporter = new InMemorySpanExporter();
-  readonly #metricExporter = new InMemoryMetricExporter(AggregationTemporality.DELTA);
-  readonly #tracerProvider: NodeTracerProvider;
-  readonly #meterProvider: MeterProvider;
+export class Telemetry implements AsyncDisposable {
+  static readonly TEMPORALITY: AggregationTemporality = AggregationTemporality.DELTA;
+  readonly spanExporter = new InMemorySpanExporter();
+  readonly tracerProvider: NodeTracerProvider;
+  readonly meterProvider: MeterProvider;
+  protected readonly metricExporter: InMemoryMetricExporter;
 
   /** Registers itself globally; `processors` come before the exporter. */
   constructor(...processors: SpanProcessor[]) {
-    this.#tracerProvider = new NodeTracerProvider({
-      spanProcessors: [...processors, new SimpleSpanProcessor(this.#exporter)],
+    this.tracerProvider = new NodeTracerProvider({
+      spanProcessors: [...processors, new SimpleSpanProcessor(this.spanExporter)],
     });
-    this.#tracerProvider.register();
+    this.tracerProvider.register();
+    this.metricExporter = new InMemoryMetricExporter(new.target.TEMPORALITY);
     const reader = new PeriodicExportingMetricReader({
-      exporter: this.#metricExporter,
+      exporter: this.metricExporter,
       exportIntervalMillis: 3_600_000,
     });
-    this.#meterProvider = new MeterProvider({ readers: [reader] });
-    metrics.setGlobalMeterProvider(this.#meterProvider);
+    this.meterProvider = new MeterProvider({ readers: [reader] });
+    metrics.setGlobalMeterProvider(this.meterProvider);
   }
 
   get spans(): ReadableSpan[] {
-    return this.#exporter.getFinishedSpans();
+    return this.spanExporter.getFinishedSpans();
   }
 
   /** The one span there is; anything else is a failure. */
@@ -70,9 +72,9 @@ export class Telemetry {
   }
 
   async points(): Promise<MetricPoint[]> {
-    this.#metricExporter.reset();
-    await this.#meterProvider.forceFlush();
-    return this.#metricExporter
+    this.metricExporter.reset();
+    await this.meterProvider.forceFlush();
+    return this.metricExporter
       .getMetrics()
       .flatMap((resource) => resource.scopeMetrics)
       .flatMap((scope) => scope.metrics)
@@ -88,16 +90,19 @@ export class Telemetry {
   }
 
   reset(): void {
-    this.#exporter.reset();
-    this.#metricExporter.reset();
+    this.spanExporter.reset();
+    this.metricExporter.reset();
   }
 
   async shutdown(): Promise<void> {
-    await this.#tracerProvider.shutdown();
-    await this.#meterProvider.shutdown();
+    await this.tracerProvider.shutdown();
+    await this.meterProvider.shutdown();
     trace.disable();
     context.disable();
     propagation.disable();
     metrics.disable();
+  }
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.shutdown();
   }
 }

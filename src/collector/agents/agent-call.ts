@@ -79,9 +79,3 @@ export function toolAttributes(parts: {
     [semconv.ATTR_GEN_AI_TOOL_CALL_RESULT]: parts.result && contentText(parts.result),
   };
 }
-
-/** Sum of the counts that are known; undefined if none is. */
-export function tokenSum(...counts: readonly (number | undefined)[]): number | undefined {
-  const known = counts.filter((count) => count !== undefined);
-  return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
-}

@@ -5,13 +5,13 @@
  */
 import { semconv } from '../../base/index.ts';
 import { answerContent, promptContent } from '../../interaction/index.ts';
+import { addUp } from '../../json/index.ts';
 import { readUsageUnits } from '../../signals/index.ts';
 import {
   type AgentCall,
   type AgentDialect,
   type AgentSpan,
   modelAttributes,
-  tokenSum,
   toolAttributes,
 } from './agent-call.ts';
 import type { AgentAttributes, AgentEvent } from './event.ts';
@@ -90,7 +90,7 @@ function modelRequest(told: AgentAttributes): AgentSpan {
     attributes: modelAttributes({
       provider: 'anthropic',
       model,
-      inputTokens: tokenSum(told.count('input_tokens'), cacheReadTokens, cacheWriteTokens),
+      inputTokens: addUp(told.count('input_tokens'), cacheReadTokens, cacheWriteTokens),
       outputTokens: told.count('output_tokens'),
       cacheReadTokens,
       cacheWriteTokens,

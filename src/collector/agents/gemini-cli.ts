@@ -6,13 +6,8 @@
  */
 import { semconv } from '../../base/index.ts';
 import { answerContent, promptContent } from '../../interaction/index.ts';
-import {
-  type AgentCall,
-  type AgentDialect,
-  modelAttributes,
-  tokenSum,
-  toolAttributes,
-} from './agent-call.ts';
+import { addUp } from '../../json/index.ts';
+import { type AgentCall, type AgentDialect, modelAttributes, toolAttributes } from './agent-call.ts';
 import type { AgentEvent } from './event.ts';
 
 export const geminiCli: AgentDialect = {
@@ -44,8 +39,8 @@ function userPrompt(event: AgentEvent): AgentCall {
 function apiResponse(event: AgentEvent): AgentCall {
   const reasoningTokens = event.count('thoughts_token_count');
   const call = modelCall(event, undefined, {
-    inputTokens: tokenSum(event.count('input_token_count'), event.count('tool_token_count')),
-    outputTokens: tokenSum(event.count('output_token_count'), reasoningTokens),
+    inputTokens: addUp(event.count('input_token_count'), event.count('tool_token_count')),
+    outputTokens: addUp(event.count('output_token_count'), reasoningTokens),
     cacheReadTokens: event.count('cached_content_token_count'),
     reasoningTokens,
   });

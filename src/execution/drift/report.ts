@@ -7,7 +7,7 @@ import {
   type OptionKinds,
   required,
 } from '../../base/index.ts';
-import { type Queryable, toObservatoryError } from '../../postgres/index.ts';
+import { type Queryable, textOrNull, toObservatoryError } from '../../postgres/index.ts';
 import type {
   DriftQuery,
   DriftReport,
@@ -123,8 +123,8 @@ function judgedGroup(row: Row, templates: readonly Row[], rule: DriftRule): Prom
   const newPrompts = Number(row.new_prompts);
   const unexplainedPrompts = Number(row.unexplained_prompts);
   const group = {
-    service: readText(row.service),
-    toolName: readText(row.tool_name),
+    service: textOrNull(row.service),
+    toolName: textOrNull(row.tool_name),
     prompts,
     hashes,
     baselinePrompts: Number(row.baseline_prompts),
@@ -170,10 +170,6 @@ function before(time: Date, name: string, ms: number): Date {
   const earlier = new Date(time.getTime() - ms);
   if (ms > 0 && !Number.isNaN(earlier.getTime())) return earlier;
   throw invalidOption(`\`${name}\``, 'milliseconds above 0', ms);
-}
-
-function readText(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }
 
 /** @throws ObservatoryError `INVALID_OPTION` for an invalid limit. */

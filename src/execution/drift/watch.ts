@@ -5,7 +5,6 @@ import { observeDrift } from './metrics.ts';
 import { checkRule, driftReport } from './report.ts';
 import type { DriftQuery, DriftReport, DriftRule } from './types.ts';
 
-/** Options of a drift watch. */
 export interface WatchDriftOptions extends Omit<DriftQuery, 'until'>, DriftRule {
   /** The database. It is not closed. */
   readonly db: Queryable;

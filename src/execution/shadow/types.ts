@@ -47,7 +47,6 @@ export interface ShadowReading {
   readonly meterProvider?: MeterProvider | undefined;
 }
 
-/** Options of `shadow`. */
 export interface ShadowOptions<A extends unknown[], R> extends ShadowLimits, ShadowReading {
   readonly primary: (...args: A) => R;
   /** Gets the arguments of the call, and after them a {@link ShadowRunContext}. It must not change the arguments. */

@@ -4,7 +4,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { isPidInUse, writePrivateFileSync } from '../../base/index.ts';
-import { isObject } from '../../json/index.ts';
+import { isObject, parseOrKeep } from '../../json/index.ts';
 import { goldenOfProgram, type ProgramHead, type ProgramPart } from './assemble.ts';
 import { sealGolden } from './checksum.ts';
 import type { Golden } from './format.ts';
@@ -79,17 +79,9 @@ export function readJournal(text: string): Golden | undefined {
   if (!text.startsWith(MARK)) return undefined;
   const lines = text.split('\n');
   lines.pop();
-  const [first, ...parts] = lines.map(parsed).filter(isObject);
+  const [first, ...parts] = lines.map(parseOrKeep).filter(isObject);
   if (!isObject(first?.head)) return undefined;
   return sealGolden(
     goldenOfProgram(first.head as unknown as ProgramHead, parts as unknown as ProgramPart[], false),
   );
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }

@@ -53,7 +53,6 @@ export async function replayProgram(path: string, options: ReplayProgramOptions 
   });
 }
 
-/** Departures from bounds. */
 const BOUNDS: ReadonlySet<DepartureKind> = new Set(['tokens', 'cost', 'time']);
 
 class ProgramReplay implements Seams {

@@ -93,7 +93,6 @@ export class GoldenPlayer {
     );
   }
 
-  /** The exchanges that were played. */
   get played(): readonly ProviderExchange[] {
     return this.#exchanges.used();
   }

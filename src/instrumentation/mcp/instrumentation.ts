@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { TracerProvider } from '@opentelemetry/api';
 import {
   InstrumentationBase,
@@ -7,7 +5,7 @@ import {
   InstrumentationNodeModuleFile,
 } from '@opentelemetry/instrumentation';
 import { Hook } from 'require-in-the-middle';
-import { checkKinds, MCP_SCOPE, VERSION } from '../../base/index.ts';
+import { checkKinds, MCP_SCOPE, readVersion, VERSION } from '../../base/index.ts';
 import { keep, lateTracerProvider, reportHooked } from '../shared/index.ts';
 import { AI_SDK_PACKAGE, AI_SDK_RANGE, patchAiSdkClient } from './ai-sdk-client.ts';
 import { BY_HAND, type McpModule, patchModule } from './manual.ts';
@@ -157,23 +155,11 @@ function hookV1Require(found: (exports: unknown, version: string) => void): Hook
     V1_FILES.map((file) => `${V1_PACKAGE}/dist/cjs/${file}`),
     { internals: true },
     (exports, _name, basedir) => {
-      const version = versionIn(basedir);
+      const version = readVersion(basedir);
       if (version !== undefined && isSupported(version)) found(exports, version);
       return exports;
     },
   );
-}
-
-function versionIn(basedir: string | undefined): string | undefined {
-  if (basedir === undefined) return undefined;
-  try {
-    const { version } = JSON.parse(readFileSync(join(basedir, 'package.json'), 'utf8')) as {
-      version?: unknown;
-    };
-    return typeof version === 'string' ? version : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function isSupported(version: string): boolean {

@@ -1,4 +1,5 @@
 /** How much there is to read on a span: what other instrumentations write there is as long as they like. */
+import { endOfJsonString } from '../../json/index.ts';
 import { STEP_CHARS } from '../../signals/index.ts';
 import type { SpanView } from '../span-view.ts';
 
@@ -69,7 +70,7 @@ function valuesIn(text: string, most: number): number {
   for (let at = 0; at < text.length && values <= most; at += 1) {
     const code = text.charCodeAt(at);
     if (code === COMMA || code === OPEN_BRACKET || code === OPEN_BRACE) values += 1;
-    else if (code === QUOTE) at = endOfString(text, at);
+    else if (code === QUOTE) at = endOfJsonString(text, at) - 1;
   }
   return values;
 }
@@ -77,15 +78,4 @@ function valuesIn(text: string, most: number): number {
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
-
-/** The place of the quote that ends the string that begins with the one at `start`. */
-function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
-    let before = end - 1;
-    while (text.charCodeAt(before) === BACKSLASH) before -= 1;
-    if ((end - before) % 2 === 1) return end;
-  }
-  return text.length;
-}

@@ -1,6 +1,6 @@
 /** Gates the tools of agent frameworks and plain functions. A tool is recognized by its shape, never by a package. */
 import { checkOptions, checkValue, kinds, type OptionKinds } from '../../base/index.ts';
-import { isObject, type JsonObject, readObject } from '../../json/index.ts';
+import { isObject, type JsonObject, parseOrKeep, readObject } from '../../json/index.ts';
 import { PolicyDeniedError } from '../decision.ts';
 import type { PolicyGate } from '../gate.ts';
 import { A_GATE, AN_AUDIT_RUN } from '../option-kinds.ts';
@@ -181,9 +181,9 @@ function gateOpenAiAgents(tool: JsonObject, what: string, tools: GatedTools): Js
       const { signal } = readObject(details);
       try {
         return await gated.call({
-          args: parsed(input),
+          args: parseOrKeep(input),
           framework: run,
-          isApproved: isApprovedInRun(run, readName(copy.name, what), details, parsed(input)),
+          isApproved: isApprovedInRun(run, readName(copy.name, what), details, parseOrKeep(input)),
           signal: signal instanceof AbortSignal ? signal : undefined,
           run: (args) => Reflect.apply(invoke, tool, [run, JSON.stringify(args), details]),
         });
@@ -197,8 +197,8 @@ function gateOpenAiAgents(tool: JsonObject, what: string, tools: GatedTools): Js
       const own: unknown = isRun(needsApproval)
         ? await Reflect.apply(needsApproval, tool, [run, input, ...rest])
         : needsApproval;
-      const isAsked = await gated.needsPerson(parsed(input), run);
-      if (isAsked) noteAsked(rest[0], parsed(input));
+      const isAsked = await gated.needsPerson(parseOrKeep(input), run);
+      if (isAsked) noteAsked(rest[0], parseOrKeep(input));
       return own === true || isAsked;
     },
   });
@@ -210,16 +210,6 @@ function gateOpenAiAgents(tool: JsonObject, what: string, tools: GatedTools): Js
   }));
   gatedTools.set(copy, gated);
   return copy;
-}
-
-/** What is no JSON object goes to the gate as it is, which refuses it. */
-function parsed(input: unknown): unknown {
-  if (typeof input !== 'string') return input;
-  try {
-    return JSON.parse(input) as unknown;
-  } catch {
-    return input;
-  }
 }
 
 /** The last thing that a tool yields: what comes before it would be seen before it is judged. */

@@ -9,7 +9,7 @@ import {
   sliced,
   takeAll,
 } from '../../base/index.ts';
-import { type JsonObject, redactValue } from '../../json/index.ts';
+import { type JsonObject, redactValue, toText } from '../../json/index.ts';
 import { decisionToWire } from '../decision.ts';
 import { PolicyGate } from '../gate.ts';
 import type { GateCall, PolicyGateOptions } from '../gate-types.ts';
@@ -24,7 +24,6 @@ import type { RequestMethod } from '../requests.ts';
 import { definitionProblem, type ToolsByServer, toolHash } from '../tool-definition.ts';
 import { readTrace, type TraceRecord, unusableTrace } from './read-trace.ts';
 
-/** Options of `replayTrace`. */
 export interface ReplayTraceOptions {
   /** Key of the trail. @defaultValue `SAFE_AUDIT_KEY` */
   readonly key?: string | undefined;
@@ -219,9 +218,9 @@ class Replay {
       tool: String(tool),
       args: data.args as JsonObject,
       method: method as RequestMethod | undefined,
-      caller: readText(caller),
-      userRequest: readText(data.user_request),
-      promptTemplateId: readText(data.prompt_template_id),
+      caller: toText(caller),
+      userRequest: toText(data.user_request),
+      promptTemplateId: toText(data.prompt_template_id),
     };
     this.#list(gate, this.#listings.get(`${call.server}/${call.tool}`) ?? {});
     const decision = await gate.evaluateInSlices(call);
@@ -307,8 +306,4 @@ function decisionFields({
   tool_hash,
 }: object & JsonObject): JsonObject {
   return { decision, enforcement, reason_code, rule_ids, tool_hash };
-}
-
-function readText(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }

@@ -1,3 +1,4 @@
+import { editDistance } from '../../base/index.ts';
 import { RUN_STATUSES } from '../status.ts';
 
 /** The fields of the filter language. Every table of the page and every command that lists runs uses this one list. */
@@ -97,24 +98,4 @@ export function nearestField(name: string): string | undefined {
   return near !== undefined && near.distance <= Math.max(1, Math.floor(near.name.length / 3))
     ? near.name
     : undefined;
-}
-
-/** Insertions, deletions, replacements and swaps of neighbors that turn one word into another. */
-function editDistance(a: string, b: string): number {
-  let before: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const change = (last[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      let best = Math.min(change, (last[j] as number) + 1, (row[j - 1] as number) + 1);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
-        best = Math.min(best, (before[j - 2] as number) + 1);
-      }
-      row.push(best);
-    }
-    before = last;
-    last = row;
-  }
-  return last[b.length] as number;
 }

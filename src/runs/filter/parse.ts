@@ -6,7 +6,6 @@ const MAX_TERMS = 40;
 
 export type FilterOperator = ':' | '>' | '<' | '>=' | '<=';
 
-/** One term of a filter. */
 export interface FilterTerm {
   /** Offsets in the text, the minus sign included. */
   readonly start: number;

@@ -272,7 +272,6 @@ function toView({ name, scope, attributes, events }: Readonly<Record<string, unk
   } as unknown as SpanView;
 }
 
-/** The text of the last message of the user. */
 function lastUserText(messages: readonly Message[]): string | undefined {
   const last = messages.findLast(({ role }) => role === 'user');
   return last === undefined ? undefined : conversationText([last]).prompt;

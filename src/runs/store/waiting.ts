@@ -34,7 +34,6 @@ export interface WaitingRow {
   readonly reason: string;
   readonly tool: string | null;
   readonly server: string | null;
-  /** Who the call is for. */
   readonly caller: string | null;
   readonly createdMs: number;
   readonly expiresMs: number;

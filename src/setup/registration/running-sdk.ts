@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import * as imported from '@opentelemetry/api';
 import { diag, type MeterProvider, type TracerProvider } from '@opentelemetry/api';
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
 import { Hook as RequireHook } from 'require-in-the-middle';
+import { readVersion } from '../../base/index.ts';
 
 /**
  * Lets an SDK that the application starts later replace ours: `--import` runs before the application, so this is not
@@ -161,18 +160,9 @@ function forEachApi(see: (api: Api, version?: string) => void): void {
   see(createRequire(import.meta.url)(API) as Api);
   new RequireHook([API], (exports, _name, folder) => {
     const api = exports as Partial<Api>;
-    if (api.trace !== undefined && api.metrics !== undefined) see(api as Api, versionIn(folder));
+    if (api.trace !== undefined && api.metrics !== undefined) see(api as Api, readVersion(folder));
     return exports;
   });
 }
 
 const API = '@opentelemetry/api';
-
-function versionIn(folder: string | undefined): string | undefined {
-  if (folder === undefined) return undefined;
-  try {
-    return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version?: string }).version;
-  } catch {
-    return undefined;
-  }
-}

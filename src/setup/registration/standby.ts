@@ -1,5 +1,5 @@
-import type { Span, Tracer, TracerProvider } from '@opentelemetry/api';
-import type { ManagedProvider } from '../../base/index.ts';
+import type { Tracer, TracerProvider } from '@opentelemetry/api';
+import { FollowingTracer, type ManagedProvider } from '../../base/index.ts';
 
 /**
  * The provider that `register` sets globally: it stands for ours until the application sets its own, and for that from
@@ -12,17 +12,13 @@ export class StandbyProvider implements ManagedProvider {
     this.#current = ours;
   }
 
-  get current(): TracerProvider {
-    return this.#current;
-  }
-
   /** Spans that start from now on are those of the application's provider. */
   giveWayTo(successor: TracerProvider): void {
     this.#current = successor;
   }
 
   getTracer(...args: Parameters<TracerProvider['getTracer']>): Tracer {
-    return new StandbyTracer(this, args);
+    return new FollowingTracer(() => this.#current, args);
   }
 
   async forceFlush(): Promise<void> {
@@ -31,37 +27,5 @@ export class StandbyProvider implements ManagedProvider {
 
   async shutdown(): Promise<void> {
     await this.#current.shutdown?.();
-  }
-}
-
-class StandbyTracer implements Tracer {
-  readonly #standby: StandbyProvider;
-  readonly #args: Parameters<TracerProvider['getTracer']>;
-  #provider: TracerProvider;
-  #tracer: Tracer;
-
-  constructor(standby: StandbyProvider, args: Parameters<TracerProvider['getTracer']>) {
-    this.#standby = standby;
-    this.#args = args;
-    this.#provider = standby.current;
-    this.#tracer = this.#provider.getTracer(...args);
-  }
-
-  startSpan(...args: Parameters<Tracer['startSpan']>): Span {
-    return this.#now().startSpan(...args);
-  }
-
-  startActiveSpan(...args: unknown[]): never {
-    const tracer = this.#now();
-    return Reflect.apply(tracer.startActiveSpan, tracer, args) as never;
-  }
-
-  #now(): Tracer {
-    const { current } = this.#standby;
-    if (this.#provider !== current) {
-      this.#provider = current;
-      this.#tracer = current.getTracer(...this.#args);
-    }
-    return this.#tracer;
   }
 }

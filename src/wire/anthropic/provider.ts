@@ -15,7 +15,6 @@ import { type MessagesRequest, writeMessagesRequest } from './request.ts';
 import { MessageStream } from './stream.ts';
 import { writeMessageStream } from './write-stream.ts';
 
-/** The Messages API. */
 export const anthropicMessages: WireApi = defineApi({
   name: 'anthropic.messages',
   path: /\/messages$/,

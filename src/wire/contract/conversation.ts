@@ -104,7 +104,6 @@ export interface ToolMessage {
 
 export type ModelMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
-/** A user message of one text. */
 export function userText(text: string): UserMessage {
   return { role: 'user', parts: [{ type: 'text', text }] };
 }
