@@ -76,7 +76,11 @@ function readCounts(
   const { attributes } = span;
   // Our own estimate is not reported usage.
   if (attributes['observatory.tokens_estimated'] === true) return undefined;
-  const isExclusive = EXCLUSIVE.has(provider) || (provider === undefined && /claude/i.test(model ?? ''));
+  // MLflow passes on what a provider's SDK says, but not what another framework made of it.
+  const format = toText(attributes['mlflow.message.format']) ?? 'anthropic';
+  const isExclusive =
+    (EXCLUSIVE.has(provider) || (provider === undefined && /claude/i.test(model ?? ''))) &&
+    /anthropic|bedrock/.test(format);
   for (const { object, attribute } of objects) {
     const usage = readUsageObject(object, { model, attribute, isExclusive });
     // A whole usage is more than the instrumentation made of it, unless that tells of a cache and it does not.

@@ -1,5 +1,6 @@
 import { COST_NAMES, type CostName } from '../base/index.ts';
 import { isObject, type JsonObject, readObject } from '../json/index.ts';
+import { toWords } from './usage-place.ts';
 
 /** A cost that was reported with a call. */
 export interface ReportedCost {
@@ -13,6 +14,27 @@ export interface ReportedCost {
 export const SPAN_COSTS: ReadonlyMap<string, { readonly rank: number; readonly name: CostName }> = new Map(
   COST_NAMES.flatMap((name, rank) => (name.on === 'span' ? [[name.name, { rank, name }] as const] : [])),
 );
+
+/** Of names that say no more than whose cost it is, in which currency, and of which part. */
+const COST_WORDS: ReadonlySet<string> = new Set(
+  (
+    'gen ai llm usage response request call model operation cost amount usd dollars total estimated tokens input prompt ' +
+    'output completion'
+  ).split(' '),
+);
+
+/**
+ * A cost under a name that no table has, by its words: `gen_ai.cost.usd`; of its input, with that of its output. None of
+ * these is known to be what was charged.
+ */
+export function costByWords(name: string): CostName | undefined {
+  const words = toWords(name);
+  if (!words.includes('cost') || words.some((word) => !COST_WORDS.has(word))) return undefined;
+  const [isInput, isOutput] = [INPUT, OUTPUT].map((part) => words.some((word) => part.test(word)));
+  if (isOutput) return undefined;
+  const and = isInput ? name.replace('input', 'output').replace('prompt', 'completion') : undefined;
+  return { name, on: 'span', source: 'its words', isComputed: true, ...(and === undefined ? {} : { and }) };
+}
 
 const MEMBERS = COST_NAMES.filter(({ on }) => on === 'json').map((name) => ({
   name,

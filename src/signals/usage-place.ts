@@ -90,12 +90,7 @@ const BY_WORDS = Object.fromEntries(
  */
 export function placeByWords(name: string): UsagePlace | undefined {
   if (!/cach|reason|think|thought|audio|image|video|web/i.test(name)) return undefined;
-  const words = name
-    .slice(0, MAX_NAME)
-    .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
-    .replaceAll(/([a-zA-Z])(\d)/g, '$1_$2')
-    .toLowerCase()
-    .split(/[^a-z\d]+/);
+  const words = toWords(name);
   const has = (...any: readonly string[]) => words.some((word) => any.includes(word));
   const own = words.slice(words.lastIndexOf('usage') + 1);
   if (has('web') && own.every((word) => SEARCH_WORDS.has(word))) return BY_WORDS.webSearches;
@@ -143,6 +138,16 @@ function placeOfMedium(
 }
 
 const MAX_NAME = 128;
+
+/** The words of a name, in lower case. */
+export function toWords(name: string): readonly string[] {
+  return name
+    .slice(0, MAX_NAME)
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
+    .replaceAll(/([a-zA-Z])(\d)/g, '$1_$2')
+    .toLowerCase()
+    .split(/[^a-z\d]+/);
+}
 
 /** Of names that count searches of the web. */
 const SEARCH_WORDS: ReadonlySet<string> = new Set(

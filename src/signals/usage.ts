@@ -93,13 +93,13 @@ export class UsageReader {
       return counts.audioSeconds === undefined ? undefined : this.#others();
     const written = addUp(counts.cacheWrite5mTokens, cacheWrite1hTokens);
     const cacheWriteTokens = counts.cacheWriteTokens || (written ?? counts.cacheWriteTokens);
-    const parts: WholeAndParts = {
+    const parts = this.#withMedia({
       input: addUp(inputTokens, counts.toolPromptTokens) ?? 0,
       read: counts.cacheReadTokens ?? 0,
       write: cacheWriteTokens ?? 0,
       output: outputTokens ?? 0,
       reasoning: reasoningTokens ?? 0,
-    };
+    });
     const apart: Apart = {
       cached:
         !INCLUSIVE_MODEL.test(model ?? '') &&
@@ -130,6 +130,17 @@ export class UsageReader {
       ...(this.#modes.length === 0 ? {} : { modes: this.#modes }),
       ...(reading === undefined ? { disagrees: true } : {}),
     };
+  }
+
+  /** With audio and images, where the dialect counts them beside the input and the output, as all else. */
+  #withMedia(parts: WholeAndParts): WholeAndParts {
+    if (this.#places.inputTokens?.dialects.some(({ mediaApart }) => mediaApart) !== true) return parts;
+    const { totalTokens, inputAudioTokens, inputImageTokens, outputAudioTokens, outputImageTokens } =
+      this.#counts;
+    const input = addUp(parts.input, inputAudioTokens, inputImageTokens) ?? 0;
+    const output = addUp(parts.output, outputAudioTokens, outputImageTokens) ?? 0;
+    const all = input + output + parts.read + parts.write + parts.reasoning;
+    return totalTokens === undefined || totalTokens === all ? { ...parts, input, output } : parts;
   }
 
   /** Whether a dialect that has the names of both counts the parts beside the whole. */
