@@ -2,6 +2,7 @@ import { type AttributeColumn, FIELDS, listAttributeNames, USAGE_OBJECT_ATTRIBUT
 import { isObject, type JsonObject, parseContainerOrKeep, toText } from '../json/index.ts';
 import {
   costByWords,
+  type ListedCost,
   placeByWords,
   type ReportedCost,
   readCost,
@@ -89,7 +90,6 @@ export interface Scalars {
   readonly serviceTier?: string | undefined;
 }
 
-type ListedCost = NonNullable<ReturnType<(typeof SPAN_COSTS)['get']>>;
 type RankedCost = ReportedCost & { readonly rank: number };
 
 type Place =
@@ -128,7 +128,7 @@ export function readScalars(attributes: JsonObject): Scalars {
       const other = placeOfOther(name);
       if (other === 'tier') serviceTier = betterTier(serviceTier, name, attributes[name]);
       else if (other === 'model') otherModel ??= toText(attributes[name]);
-      else if (other === 'cost') cost = betterCost(cost, costOfOther(name), attributes);
+      else if (other === 'cost') cost = betterCost(cost, costByWords(name), attributes);
       else if (other === 'object') usageObjects = withObject(usageObjects, name, attributes[name]);
       else if (other !== undefined) {
         counts ??= new UsageReader();
@@ -165,22 +165,17 @@ function withObject(
   if (whole === undefined) return objects;
   // The answer of a provider that a framework holds within its own.
   const answers = Object.values(whole).slice(0, MAX_MEMBERS).filter(isObject);
-  const told = [...answers, whole].map(usageOf).filter((usage) => usage !== undefined);
+  const told = [...answers, whole].map(findUsage).filter((usage) => usage !== undefined);
   return [...objects, ...(told.length === 0 ? [whole] : told).map((object) => ({ object, attribute }))];
 }
 
-function usageOf({ usage, usage_metadata, usageMetadata }: JsonObject): JsonObject | undefined {
+function findUsage({ usage, usage_metadata, usageMetadata }: JsonObject): JsonObject | undefined {
   return [usage, usage_metadata, usageMetadata].find(isObject);
 }
 
 const MAX_MEMBERS = 32;
 
 const NO_OBJECTS: readonly UsageObject[] = [];
-
-function costOfOther(name: string): ListedCost | undefined {
-  const cost = costByWords(name);
-  return cost === undefined ? undefined : { rank: Number.MAX_SAFE_INTEGER, name: cost };
-}
 
 /** What no table names, by its words: the model, how a call was served, its cost, and counts below `usage` or of tokens. */
 function placeOfOther(name: string): UsagePlace | 'model' | 'tier' | 'mode' | 'cost' | 'object' | undefined {

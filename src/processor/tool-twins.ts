@@ -7,7 +7,7 @@ import { RecentMap } from './recent-map.ts';
 /** Tools kept in mind, and the latest calls of each. */
 const MAX_TOOLS = 256;
 const MAX_CALLS = 16;
-const NOTHING_SAID = { responseId: undefined, models: [], isEstimated: true, isFetched: false };
+const NOTHING_SAID = { responseId: undefined, models: [], isEstimated: true };
 
 interface OwnCall {
   readonly span: ReadableSpan;

@@ -32,6 +32,7 @@ export { type CostSource, type PriceInput, priceUsage } from './price.ts';
 export { type PriceOverride, type PriceOverrides, resolvePriceOverrides } from './price-overrides.ts';
 export {
   costByWords,
+  type ListedCost,
   type ReportedCost,
   readAmount,
   readCost,
