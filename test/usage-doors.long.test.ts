@@ -771,6 +771,60 @@ const REPORTED: Readonly<Record<string, readonly [attributes: Attributes, right:
     },
     { prompt_tokens: 10, cost_usd: 0.003 },
   ],
+  'a cost by the words of its name': [
+    { ...CHAT, 'gen_ai.request.model': 'mine', 'gen_ai.usage.input_tokens': 10, 'gen_ai.cost.usd': 0.0042 },
+    { prompt_tokens: 10, cost_usd: 0.0042, cost_source: 'instrumentation' },
+  ],
+  'a cost in two attributes by their words (Laminar)': [
+    {
+      ...CHAT,
+      'gen_ai.request.model': 'mine',
+      'gen_ai.usage.input_tokens': 10,
+      'gen_ai.usage.input_cost': 0.001,
+      'gen_ai.usage.output_cost': 0.002,
+    },
+    { prompt_tokens: 10, cost_usd: 0.003 },
+  ],
+  'audio beside the text (Langfuse)': [
+    {
+      'langfuse.observation.type': 'generation',
+      'langfuse.observation.model.name': 'gpt-audio',
+      'langfuse.observation.usage_details':
+        '{"input":17,"output":110,"total":709,"input_audio_tokens":100,"output_audio_tokens":482}',
+    },
+    { prompt_tokens: 117, completion_tokens: 592, cost_usd: 0.0351905 },
+  ],
+  "the provider's own answer in that of a framework (Genkit)": [
+    {
+      'genkit:metadata:subtype': 'model',
+      'genkit:name': 'googleai/gemini-2.5-flash',
+      'genkit:output':
+        '{"usage":{"inputTokens":13,"outputTokens":70},"custom":{"usageMetadata":{"promptTokenCount":13,"candidatesTokenCount":70,"thoughtsTokenCount":1100,"totalTokenCount":1183}}}',
+    },
+    { prompt_tokens: 13, completion_tokens: 1170, cost_usd: 0.0029289 },
+  ],
+  'what AI SDK 5 does not tell of a cache': [
+    {
+      'ai.operationId': 'ai.generateText.doGenerate',
+      'ai.model.provider': 'openai.chat',
+      'ai.model.id': 'gpt-4o',
+      'ai.response.providerMetadata': '{"openai":{}}',
+      'ai.usage.promptTokens': 2000,
+      'ai.usage.completionTokens': 41,
+    },
+    { prompt_tokens: 2000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+  ],
+  'what AI SDK 4 tells of a cache beside the usage': [
+    {
+      'ai.operationId': 'ai.generateText.doGenerate',
+      'ai.model.provider': 'openai.chat',
+      'ai.model.id': 'gpt-4o',
+      'ai.response.providerMetadata': '{"openai":{"cachedPromptTokens":1000}}',
+      'ai.usage.promptTokens': 2000,
+      'ai.usage.completionTokens': 0,
+    },
+    { prompt_tokens: 2000, cached_prompt_tokens: 1000, cost_usd: 0.00375 },
+  ],
   'usage and cost of an agent (pi)': [
     {
       ...CLAUDE,

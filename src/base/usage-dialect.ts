@@ -43,6 +43,8 @@ export interface UsageDialect {
   readonly cacheApart?: true | 'by total';
   /** Likewise, reasoning is beside the output. */
   readonly reasoningApart?: true | 'by total';
+  /** Audio and images are beside the input and the output, unless the total tells otherwise. */
+  readonly mediaApart?: true;
   /** The counts are the provider's own, so that cached tokens of Anthropic and Bedrock are beside the input. */
   readonly isPassedOn?: true;
   /** Its counts are what is billed, of which counts under the names of other dialects are no part. */

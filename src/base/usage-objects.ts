@@ -10,6 +10,7 @@ export const USAGE_OBJECTS: readonly UsageDialect[] = [
     in: 'langfuse.observation.usage_details',
     cacheApart: 'by total',
     reasoningApart: 'by total',
+    mediaApart: true,
     names: {
       inputTokens: 'input',
       outputTokens: 'output',
@@ -17,6 +18,10 @@ export const USAGE_OBJECTS: readonly UsageDialect[] = [
       cacheReadTokens: 'input_cached_tokens input_cache_read cache_read_input_tokens',
       cacheWriteTokens: 'input_cache_creation cache_creation_input_tokens',
       reasoningTokens: 'output_reasoning_tokens output_reasoning',
+      inputAudioTokens: 'input_audio_tokens input_audio',
+      inputImageTokens: 'input_image_tokens input_image',
+      outputAudioTokens: 'output_audio_tokens output_audio',
+      outputImageTokens: 'output_image_tokens output_image',
     },
   },
   {

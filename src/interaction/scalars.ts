@@ -1,6 +1,8 @@
 import { type AttributeColumn, FIELDS, listAttributeNames, USAGE_OBJECT_ATTRIBUTES } from '../base/index.ts';
 import { isObject, type JsonObject, parseContainerOrKeep, toText } from '../json/index.ts';
 import {
+  costByWords,
+  type ListedCost,
   placeByWords,
   type ReportedCost,
   readCost,
@@ -88,7 +90,6 @@ export interface Scalars {
   readonly serviceTier?: string | undefined;
 }
 
-type ListedCost = NonNullable<ReturnType<(typeof SPAN_COSTS)['get']>>;
 type RankedCost = ReportedCost & { readonly rank: number };
 
 type Place =
@@ -127,6 +128,7 @@ export function readScalars(attributes: JsonObject): Scalars {
       const other = placeOfOther(name);
       if (other === 'tier') serviceTier = betterTier(serviceTier, name, attributes[name]);
       else if (other === 'model') otherModel ??= toText(attributes[name]);
+      else if (other === 'cost') cost = betterCost(cost, costByWords(name), attributes);
       else if (other === 'object') usageObjects = withObject(usageObjects, name, attributes[name]);
       else if (other !== undefined) {
         counts ??= new UsageReader();
@@ -161,17 +163,26 @@ function withObject(
 ): readonly UsageObject[] {
   const whole = readJsonObject(value);
   if (whole === undefined) return objects;
-  const inner = [whole.usage, whole.usage_metadata, whole.usageMetadata].find(isObject);
-  return [...objects, { object: inner ?? whole, attribute }];
+  // The answer of a provider that a framework holds within its own.
+  const answers = Object.values(whole).slice(0, MAX_MEMBERS).filter(isObject);
+  const told = [...answers, whole].map(findUsage).filter((usage) => usage !== undefined);
+  return [...objects, ...(told.length === 0 ? [whole] : told).map((object) => ({ object, attribute }))];
 }
+
+function findUsage({ usage, usage_metadata, usageMetadata }: JsonObject): JsonObject | undefined {
+  return [usage, usage_metadata, usageMetadata].find(isObject);
+}
+
+const MAX_MEMBERS = 32;
 
 const NO_OBJECTS: readonly UsageObject[] = [];
 
-/** What no table names, by its words: the model, how a call was served, and counts below `usage` or of tokens. */
-function placeOfOther(name: string): UsagePlace | 'model' | 'tier' | 'mode' | 'object' | undefined {
+/** What no table names, by its words: the model, how a call was served, its cost, and counts below `usage` or of tokens. */
+function placeOfOther(name: string): UsagePlace | 'model' | 'tier' | 'mode' | 'cost' | 'object' | undefined {
   if (name.endsWith('service_tier') || name.endsWith('serviceTier')) return 'tier';
   if (MODEL_NAME.test(name)) return 'model';
-  if (!/usage|token|response/i.test(name) || name.startsWith('observatory.')) return undefined;
+  if (!/usage|token|response|cost/i.test(name) || name.startsWith('observatory.')) return undefined;
+  if (/cost/i.test(name)) return 'cost';
   if (USAGE_NAME.test(name)) return 'object';
   if (MODE_NAME.test(name)) return 'mode';
   const unit = WHOLES[WHOLE_COUNT.exec(name)?.[1]?.toLowerCase() ?? ''];
@@ -207,10 +218,11 @@ function betterTier(known: string | undefined, name: string, value: unknown): st
 
 function betterCost(
   known: RankedCost | undefined,
-  { rank, name }: ListedCost,
+  listed: ListedCost | undefined,
   attributes: JsonObject,
 ): RankedCost | undefined {
-  if (known !== undefined && known.rank <= rank) return known;
+  if (listed === undefined || (known !== undefined && known.rank <= listed.rank)) return known;
+  const { rank, name } = listed;
   const value = attributes[name.name];
   const rest = name.and === undefined ? undefined : attributes[name.and];
   const cost = readCost(readJsonObject(value) ?? value, name, rest);

@@ -61,7 +61,11 @@ export function readUsage(
   const objects = [...metadata.flatMap(readUsages), ...ownObjects(span, scalars.usageObjects)];
   const cost = scalars.cost ?? readCost([...metadata, ...objects.map(({ object }) => object)]);
   return {
-    usage: readCounts(span, { ...scalars, provider, model: scalars.model ?? model }, objects),
+    usage: withUntold(
+      readCounts(span, { ...scalars, provider, model: scalars.model ?? model }, objects),
+      span,
+      provider,
+    ),
     costUsd: cost?.usd,
     isCostComputed: cost?.isComputed === true ? true : undefined,
     serviceTier: scalars.serviceTier ?? tierIn(metadata),
@@ -123,7 +127,22 @@ function readMetadata(value: unknown): readonly JsonObject[] {
 }
 
 function readUsages(told: JsonObject): readonly UsageObject[] {
-  return [told.usage, told.usageMetadata].filter(isObject).map((object) => ({ object }));
+  const usages = [told.usage, told.usageMetadata].filter(isObject);
+  return (usages.length === 0 ? [told] : usages).map((object) => ({ object }));
+}
+
+/** OpenAI reads of its own accord from its cache from this many tokens on. */
+const MIN_CACHED = 1024;
+
+/** With what AI SDK 5 leaves out of the span of a whole answer: what OpenAI read from its cache, and at what price. */
+function withUntold(
+  usage: TokenUsage | undefined,
+  { attributes }: SpanView,
+  provider?: string,
+): TokenUsage | undefined {
+  const isTold = attributes['ai.usage.promptTokens'] === undefined || usage?.cacheReadTokens !== undefined;
+  if (isTold || provider !== 'openai' || (usage?.inputTokens ?? 0) < MIN_CACHED) return usage;
+  return { ...usage, modes: [...(usage?.modes ?? []), 'cache untold'] };
 }
 
 /** The whole output of a flow may hold what looks like usage. */

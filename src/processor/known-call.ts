@@ -14,6 +14,10 @@ export interface SaidOfCall {
   readonly models: readonly string[];
   /** Nobody has said its tokens. */
   readonly isEstimated: boolean;
+  /** Its input may leave cached tokens out, and it tells none. */
+  readonly isLess?: boolean;
+  /** The response was there before, and has been fetched again. */
+  readonly isFetched?: boolean;
 }
 
 /** A span that has begun, and what it said of its call then. */
@@ -70,6 +74,8 @@ export function toSaid(attributes: Attributes, values: FieldValues): SaidOfCall 
     responseId: findResponseId(attributes),
     models: listModels(attributes, values),
     isEstimated: values.tokens_estimated === true,
+    isLess: values.provider === 'aws.bedrock' && values.cached_prompt_tokens === undefined,
+    isFetched: attributes[semconv.ATTR_GEN_AI_OPERATION_NAME] === 'fetch_response',
   };
 }
 
@@ -113,7 +119,7 @@ const MODELS = [
 
 export function isOneCall(known: Call, call: Call): boolean {
   if (known.kind !== call.kind || known.isVoid === true) return false;
-  if (known.isOpen && !call.said.isEstimated) return false;
+  if (known.isOpen && !call.said.isEstimated && !call.said.isLess) return false;
   const [one, other] = [known.said, call.said];
   const isNamed = one.responseId !== undefined && other.responseId !== undefined;
   // Our own instrumentations have one span for a call: another one below it is a later call of the same conversation,
@@ -132,11 +138,13 @@ export function isOneFailure(known: Call, call: Call): boolean {
 
 /** The same call on a span of another instrumentation, by the id that the provider gave its response. */
 export function sameResponse(found: Call | undefined, call: Call): Call | undefined {
-  if (found === undefined || found.scope === call.scope) return undefined;
+  if (found === undefined) return undefined;
+  const isFetched = found.said.isFetched === true || call.said.isFetched === true;
+  if (found.scope === call.scope && !isFetched) return undefined;
   // Ours have one span for a call of a process, whatever id a test double answers with.
   if (found.process === call.process && isPackageScope(found.scope) && isPackageScope(call.scope))
     return undefined;
-  return found.traceId === call.traceId || claim(found, call) ? found : undefined;
+  return isFetched || found.traceId === call.traceId || claim(found, call) ? found : undefined;
 }
 
 /** Whether a call takes another one for itself: it does so once for each instrumentation. */

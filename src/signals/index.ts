@@ -31,6 +31,8 @@ export { readServiceTier } from './modes.ts';
 export { type CostSource, type PriceInput, priceUsage } from './price.ts';
 export { type PriceOverride, type PriceOverrides, resolvePriceOverrides } from './price-overrides.ts';
 export {
+  costByWords,
+  type ListedCost,
   type ReportedCost,
   readAmount,
   readCost,

@@ -1,5 +1,6 @@
 import { COST_NAMES, type CostName } from '../base/index.ts';
 import { isObject, type JsonObject, readObject } from '../json/index.ts';
+import { toWords } from './usage-place.ts';
 
 /** A cost that was reported with a call. */
 export interface ReportedCost {
@@ -9,10 +10,37 @@ export interface ReportedCost {
   readonly isComputed: boolean;
 }
 
-/** The names of spans, with the precedence of each. */
-export const SPAN_COSTS: ReadonlyMap<string, { readonly rank: number; readonly name: CostName }> = new Map(
+/** A name of spans, with its precedence. */
+export interface ListedCost {
+  readonly rank: number;
+  readonly name: CostName;
+}
+
+/** The names of spans. */
+export const SPAN_COSTS: ReadonlyMap<string, ListedCost> = new Map(
   COST_NAMES.flatMap((name, rank) => (name.on === 'span' ? [[name.name, { rank, name }] as const] : [])),
 );
+
+/** Of names that say no more than whose cost it is, in which currency, and of which part. */
+const COST_WORDS: ReadonlySet<string> = new Set(
+  'gen ai llm usage response request call model cost usd dollars total tokens input prompt output completion'.split(
+    ' ',
+  ),
+);
+
+/**
+ * A cost under a name that no table has, by its words: `gen_ai.cost.usd`; of its input, with that of its output. None of
+ * these is known to be what was charged.
+ */
+export function costByWords(name: string): ListedCost | undefined {
+  const words = toWords(name);
+  if (!words.includes('cost') || words.some((word) => !COST_WORDS.has(word))) return undefined;
+  const [isInput, isOutput] = [INPUT, OUTPUT].map((part) => words.some((word) => part.test(word)));
+  if (isOutput) return undefined;
+  const and = isInput ? name.replace('input', 'output').replace('prompt', 'completion') : undefined;
+  const told: CostName = { name, on: 'span', source: 'its words', isComputed: true };
+  return { rank: Number.MAX_SAFE_INTEGER, name: and === undefined ? told : { ...told, and } };
+}
 
 const MEMBERS = COST_NAMES.filter(({ on }) => on === 'json').map((name) => ({
   name,

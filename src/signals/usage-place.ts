@@ -1,5 +1,16 @@
 /** What names of counts stand for. */
+
 import { splitNames, USAGE_DIALECTS, USAGE_UNITS, type UsageDialect, type UsageUnit } from '../base/index.ts';
+import { isObject, type JsonObject, toCount, toText } from '../json/index.ts';
+
+/** A count, as a number or as text; -1 and the like stand for none. */
+export function readCount(value: unknown): number | undefined {
+  if (typeof value !== 'string') return toCount(value);
+  return /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+}
+
+/** Members of one object that are looked at beside those of the tables. */
+export const MAX_MEMBERS = 64;
 
 /** What a name stands for. */
 export interface UsagePlace {
@@ -8,6 +19,28 @@ export interface UsagePlace {
   readonly rank: number;
   /** The dialects that have the name. */
   readonly dialects: readonly UsageDialect[];
+}
+
+/** .NET writes `InputTokenCount`. */
+export function withCamelCase(value: JsonObject): JsonObject {
+  const names = Object.keys(value);
+  if (names.length > MAX_MEMBERS || !names.some((name) => /^[A-Z][a-z]/.test(name))) return value;
+  return Object.fromEntries(names.map((name) => [name.charAt(0).toLowerCase() + name.slice(1), value[name]]));
+}
+
+/**
+ * `{AUDIO: 10}` of `[{modality: 'AUDIO', tokenCount: 10}]`, `{'1H': 10}` of Bedrock's `[{ttl: '1h', inputTokens: 10}]`,
+ * `{GOOGLE_SEARCH: 2}` of the `[{type: 'google_search', count: 2}]` of Gemini's interactions.
+ */
+export function countsByWord(list: readonly unknown[]): JsonObject {
+  const counts: Record<string, number> = {};
+  for (const one of list.slice(0, 16)) {
+    if (!isObject(one)) continue;
+    const word = toText(one.modality ?? one.ttl ?? one.type)?.toUpperCase();
+    const count = readCount(one.tokenCount ?? one.token_count ?? one.tokens ?? one.inputTokens ?? one.count);
+    if (word !== undefined && count !== undefined) counts[word] = (counts[word] ?? 0) + count;
+  }
+  return counts;
 }
 
 /** The names of spans, with our own first. */
@@ -90,12 +123,7 @@ const BY_WORDS = Object.fromEntries(
  */
 export function placeByWords(name: string): UsagePlace | undefined {
   if (!/cach|reason|think|thought|audio|image|video|web/i.test(name)) return undefined;
-  const words = name
-    .slice(0, MAX_NAME)
-    .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
-    .replaceAll(/([a-zA-Z])(\d)/g, '$1_$2')
-    .toLowerCase()
-    .split(/[^a-z\d]+/);
+  const words = toWords(name);
   const has = (...any: readonly string[]) => words.some((word) => any.includes(word));
   const own = words.slice(words.lastIndexOf('usage') + 1);
   if (has('web') && own.every((word) => SEARCH_WORDS.has(word))) return BY_WORDS.webSearches;
@@ -143,6 +171,16 @@ function placeOfMedium(
 }
 
 const MAX_NAME = 128;
+
+/** The words of a name, in lower case. */
+export function toWords(name: string): readonly string[] {
+  return name
+    .slice(0, MAX_NAME)
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
+    .replaceAll(/([a-zA-Z])(\d)/g, '$1_$2')
+    .toLowerCase()
+    .split(/[^a-z\d]+/);
+}
 
 /** Of names that count searches of the web. */
 const SEARCH_WORDS: ReadonlySet<string> = new Set(

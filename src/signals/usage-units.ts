@@ -1,7 +1,8 @@
 import { isObject, type JsonObject, readList, toText } from '../json/index.ts';
 import type { RequestUsage, TokenUsage } from './cost.ts';
 import { listModes } from './modes.ts';
-import { OTHER_UNITS, REQUEST_UNITS, readCount } from './usage.ts';
+import { OTHER_UNITS, REQUEST_UNITS } from './usage.ts';
+import { readCount } from './usage-place.ts';
 
 /** Units without a column. */
 const UNITS = ['cacheWrite1hTokens', ...OTHER_UNITS] as const;

@@ -1,18 +1,18 @@
 /** Reads token counts, in the names of any dialect, into the sense of the semantic conventions. */
 import type { UsageDialect, UsageUnit } from '../base/index.ts';
-import { addUp, isObject, type JsonObject, readList, toCount, toText } from '../json/index.ts';
+import { addUp, isObject, type JsonObject, readList, toText } from '../json/index.ts';
 import type { RequestUsage, TokenUsage } from './cost.ts';
 import { listModes, readModes } from './modes.ts';
-import { placeByWords, toRoot, type UsageNode, type UsagePlace } from './usage-place.ts';
-
-/** A count, as a number or as text; -1 and the like stand for none. */
-export function readCount(value: unknown): number | undefined {
-  if (typeof value !== 'string') return toCount(value);
-  return /^\d{1,15}$/.test(value) ? Number(value) : undefined;
-}
-
-/** Members of one object that are looked at beside those of the tables. */
-const MAX_MEMBERS = 64;
+import {
+  countsByWord,
+  MAX_MEMBERS,
+  placeByWords,
+  readCount,
+  toRoot,
+  type UsageNode,
+  type UsagePlace,
+  withCamelCase,
+} from './usage-place.ts';
 
 type Counts = { [U in UsageUnit]?: number };
 
@@ -93,19 +93,19 @@ export class UsageReader {
       return counts.audioSeconds === undefined ? undefined : this.#others();
     const written = addUp(counts.cacheWrite5mTokens, cacheWrite1hTokens);
     const cacheWriteTokens = counts.cacheWriteTokens || (written ?? counts.cacheWriteTokens);
-    const parts: WholeAndParts = {
+    const parts = this.#withMedia({
       input: addUp(inputTokens, counts.toolPromptTokens) ?? 0,
       read: counts.cacheReadTokens ?? 0,
       write: cacheWriteTokens ?? 0,
       output: outputTokens ?? 0,
       reasoning: reasoningTokens ?? 0,
-    };
+    });
     const apart: Apart = {
       cached:
         !INCLUSIVE_MODEL.test(model ?? '') &&
         !(isOwnTotal && totalTokens !== undefined) &&
         (passesCountsOn ||
-          (isExclusive && this.#isPassedOn()) ||
+          (isExclusive && this.#hasTrait('isPassedOn')) ||
           this.#isApart('inputTokens', CACHE_UNITS, 'cacheApart')),
       written:
         this.#shareDialect('inputTokens', 'cacheReadTokens') &&
@@ -132,6 +132,17 @@ export class UsageReader {
     };
   }
 
+  /** With audio and images, where the dialect counts them beside the input and the output, as all else. */
+  #withMedia(parts: WholeAndParts): WholeAndParts {
+    if (!this.#hasTrait('mediaApart')) return parts;
+    const { totalTokens, inputAudioTokens, inputImageTokens, outputAudioTokens, outputImageTokens } =
+      this.#counts;
+    const input = addUp(parts.input, inputAudioTokens, inputImageTokens) ?? 0;
+    const output = addUp(parts.output, outputAudioTokens, outputImageTokens) ?? 0;
+    const all = input + output + parts.read + parts.write + parts.reasoning;
+    return totalTokens === undefined || totalTokens === all ? { ...parts, input, output } : parts;
+  }
+
   /** Whether a dialect that has the names of both counts the parts beside the whole. */
   #isApart(whole: UsageUnit, parts: readonly UsageUnit[], trait: 'cacheApart' | 'reasoningApart'): boolean {
     const hasTotal = this.#counts.totalTokens !== undefined;
@@ -152,8 +163,9 @@ export class UsageReader {
     );
   }
 
-  #isPassedOn(): boolean {
-    return this.#places.inputTokens?.dialects.some(({ isPassedOn }) => isPassedOn === true) === true;
+  /** Whether a dialect of the input has a trait. */
+  #hasTrait(trait: 'isPassedOn' | 'mediaApart'): boolean {
+    return this.#places.inputTokens?.dialects.some((dialect) => dialect[trait] === true) === true;
   }
 
   #others(): TokenUsage {
@@ -258,32 +270,10 @@ function listBeside(part: number, whole: number, mustBe: boolean): number[] {
   return mustBe || part > whole ? [part] : [0, part];
 }
 
-/** .NET writes `InputTokenCount`. */
-function withCamelCase(value: JsonObject): JsonObject {
-  const names = Object.keys(value);
-  if (names.length > MAX_MEMBERS || !names.some((name) => /^[A-Z][a-z]/.test(name))) return value;
-  return Object.fromEntries(names.map((name) => [name.charAt(0).toLowerCase() + name.slice(1), value[name]]));
-}
-
 /** Gemini's own thoughts, of which its answers in OpenAI's form tell nothing but the total. */
 function toRest(parts: WholeAndParts, total: number | undefined, model: string | undefined): number {
   if (total === undefined || parts.reasoning > 0 || model === undefined || !/gemini/i.test(model)) return 0;
   return Math.max(0, total - parts.input - parts.output);
-}
-
-/**
- * `{AUDIO: 10}` of `[{modality: 'AUDIO', tokenCount: 10}]`, `{'1H': 10}` of Bedrock's `[{ttl: '1h', inputTokens: 10}]`,
- * `{GOOGLE_SEARCH: 2}` of the `[{type: 'google_search', count: 2}]` of Gemini's interactions.
- */
-function countsByWord(list: readonly unknown[]): JsonObject {
-  const counts: Record<string, number> = {};
-  for (const one of list.slice(0, 16)) {
-    if (!isObject(one)) continue;
-    const word = toText(one.modality ?? one.ttl ?? one.type)?.toUpperCase();
-    const count = readCount(one.tokenCount ?? one.token_count ?? one.tokens ?? one.inputTokens ?? one.count);
-    if (word !== undefined && count !== undefined) counts[word] = (counts[word] ?? 0) + count;
-  }
-  return counts;
 }
 
 /** More iterations of one message than Anthropic makes. */

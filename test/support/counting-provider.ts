@@ -1,4 +1,4 @@
-/** A server with the APIs of OpenAI, Anthropic and Gemini that keeps count of what it answered. */
+/** A server with the APIs of OpenAI, Anthropic, Gemini and Bedrock that keeps count of what it answered. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -78,7 +78,9 @@ interface Api {
 const APIS: readonly Api[] = [
   { matches: /chat\/completions/, rates: 'openai', answer: answerChat },
   { matches: /responses/, rates: 'openai', answer: answerResponses },
-  { matches: /messages/, rates: 'anthropic', isApart: true, answer: answerMessages },
+  { matches: /messages|\/invoke$/, rates: 'anthropic', isApart: true, answer: answerMessages },
+  { matches: /\/converse$/, rates: 'anthropic', isApart: true, answer: answerConverse },
+  { matches: /interactions/, rates: 'gemini', answer: answerInteraction },
   { matches: /generateContent/i, rates: 'gemini', answer: answerGemini },
 ];
 
@@ -155,20 +157,59 @@ function answerResponses({ id, input, output, asked }: Turn, response: ServerRes
   }
 }
 
-function answerMessages({ id, input, output }: Turn, response: ServerResponse): void {
-  send(response, {
+function answerMessages({ id, input, output, asked }: Turn, response: ServerResponse): void {
+  const usage = {
+    input_tokens: input,
+    output_tokens: output,
+    cache_read_input_tokens: CACHED,
+    cache_creation_input_tokens: 0,
+  };
+  const end = { stop_reason: 'end_turn', stop_sequence: null };
+  const block = { type: 'text', text: 'hello' };
+  const message = {
     id: `msg_${id}`,
     type: 'message',
     role: 'assistant',
     model: 'claude-sonnet-4-5-20250929',
-    content: [{ type: 'text', text: 'hello' }],
-    stop_reason: 'end_turn',
-    stop_sequence: null,
+  };
+  if (asked.stream !== true) {
+    send(response, { ...message, ...end, content: [block], usage });
+    return;
+  }
+  const started = { ...message, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } };
+  stream(response, [
+    { type: 'message_start', message: started },
+    { type: 'content_block_start', index: 0, content_block: block },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: end, usage: { output_tokens: output } },
+    { type: 'message_stop' },
+  ]);
+}
+
+function answerConverse({ input, output }: Turn, response: ServerResponse): void {
+  send(response, {
+    output: { message: { role: 'assistant', content: [{ text: 'hello' }] } },
+    stopReason: 'end_turn',
     usage: {
-      input_tokens: input,
-      output_tokens: output,
-      cache_read_input_tokens: CACHED,
-      cache_creation_input_tokens: 0,
+      inputTokens: input,
+      outputTokens: output,
+      totalTokens: input + output + CACHED,
+      cacheReadInputTokens: CACHED,
+    },
+  });
+}
+
+function answerInteraction({ id, input, output, asked }: Turn, response: ServerResponse): void {
+  send(response, {
+    id: `i${id}`,
+    model: asked.model,
+    status: 'completed',
+    steps: [{ type: 'model_output', content: [{ type: 'text', text: 'hello' }] }],
+    usage: {
+      total_input_tokens: input,
+      total_cached_tokens: CACHED,
+      total_output_tokens: output,
+      total_tokens: input + output,
     },
   });
 }
