@@ -295,10 +295,11 @@ export async function readShapes(
     `SELECT parts.* FROM unnest($1::text[]) AS wanted (id), LATERAL (
       SELECT wanted.id, (extract(epoch FROM mcp_traces_time(start_time)) * 1000)::float8 AS "startMs",
         (extract(epoch FROM mcp_traces_time(end_time)) * 1000)::float8 AS "endMs",
-        CASE ${SPAN_STATUS} WHEN 'held' THEN 'held' WHEN 'ok' THEN
-          CASE WHEN cost_source IS NOT NULL OR prompt_tokens IS NOT NULL THEN 'model' ELSE 'tool' END ELSE 'failed' END AS kind
+        CASE WHEN span_name = 'approval_wait' THEN 'held' ELSE CASE ${SPAN_STATUS} WHEN 'held' THEN 'held' WHEN 'ok' THEN
+          CASE WHEN cost_source IS NOT NULL OR prompt_tokens IS NOT NULL THEN 'model' ELSE 'tool' END ELSE 'failed' END END AS kind
       FROM mcp_traces WHERE trace_id = wanted.id::uuid AND (cost_source IS NOT NULL OR prompt_tokens IS NOT NULL
-        OR method = 'tools/call' OR operation = 'execute_tool' OR policy_decision IS NOT NULL)
+        OR method = 'tools/call' OR operation = 'execute_tool' OR span_name = 'approval_wait'
+        OR policy_decision IS NOT NULL AND ${SPAN_STATUS} <> 'ok')
       ORDER BY ${SPAN_STATUS} = 'ok', start_time LIMIT ${MAX_PARTS}
     ) AS parts`,
     [ids],
