@@ -12,6 +12,7 @@ import {
   readRunSpans,
   runMetrics,
   sentenceText,
+  toolHealth,
 } from '../src/runs/index.ts';
 import { testDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
@@ -164,6 +165,43 @@ for (const databases of all) {
       assert.equal(Math.round(metrics.costUsd * 1000), 30);
       await assert.rejects(listRuns(db, { limit: 0 }), { code: 'INVALID_OPTION' });
       await assert.rejects(listRuns(db, { after: "1'-x" }), { code: 'INVALID_OPTION' });
+    });
+
+    test('a text is looked for as far as the time allows, and the list says how far that was', async (t) => {
+      const db = await seeded();
+      const sinceMs = Date.now() - 7 * 86_400_000;
+      const all = await listRuns(db, { filter: 'text:card_declined', sinceMs });
+      assert.deepEqual([all.runs.length > 0, all.lookedMs], [true, undefined]);
+      const now = performance.now.bind(performance);
+      let late = 0;
+      t.mock.method(performance, 'now', () => now() + late);
+      const slow: Queryable = {
+        ...db,
+        query: (text, values) => {
+          if (text.includes('AS matches')) late += 1100;
+          return db.query(text, values);
+        },
+      };
+      const filter = 'text:card_declined';
+      const first = await listRuns(slow, { filter, sinceMs: 0 });
+      const older = await listRuns(db, { filter, sinceMs: 0, untilMs: first.lookedMs });
+      assert.ok(first.lookedMs !== undefined);
+      assert.deepEqual(
+        new Set([...first.runs, ...older.runs].map(({ id }) => id)),
+        new Set((await listRuns(db, { filter, sinceMs: 0 })).runs.map(({ id }) => id)),
+      );
+      await assert.rejects(toolHealth(slow, { sinceMs: 0, untilMs: Date.now() }, filter), {
+        message: /shorter range/,
+      });
+    });
+
+    test('a span that ends long before it starts is one of its run', async () => {
+      const db = await databases.createMigrated();
+      const exporter = new PostgresSpanExporter({ connection: db });
+      await exportSpans(exporter, runOf(9, 0, [{ name: 'back', at: 0, ms: -8 * 86_400_000 }]));
+      await refreshRuns(db);
+      const run = await findRun(db, '9'.padStart(32, '0'));
+      assert.equal(run && (await readRunSpans(db, run)).length, 1);
     });
 
     test('a run is explained by its spans', async () => {

@@ -5,6 +5,7 @@ import {
   findRun,
   listApprovals,
   listRuns,
+  noteSearch,
   type RunRow,
   type RunSpan,
   readRunSpans,
@@ -106,6 +107,8 @@ async function list({ db, words, values, io }: Request): Promise<number> {
     const { message, suggestion } = problem;
     throw usageError(suggestion === undefined ? message : `${message}. Did you mean '${suggestion}'?`);
   }
+  const note = noteSearch(found);
+  if (note !== undefined) io.stderr.writeLine(note);
   print(
     io,
     values.json ? { runs: found.runs.map(runJson), next: found.next } : formatRuns(found.runs, found.next),

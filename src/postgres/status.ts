@@ -40,8 +40,8 @@ export interface TableStatus {
   readonly firstStartTime: string | null;
   readonly lastStartTime: string | null;
   /**
-   * Seconds since the end of the latest span: how far the table lags behind a program that records continuously. Null
-   * when the table is empty; negative when a clock is ahead.
+   * Seconds since the latest span ended: how far the table lags behind a program that records continuously. Null when
+   * none has ended by the server's clock.
    */
   readonly lagSeconds: number | null;
   /** Spans that start more than a day ahead of the server's clock: their sender's is wrong. Lists do not show them. */
@@ -109,7 +109,7 @@ async function tableStatus(db: Queryable): Promise<TableStatus> {
       (count(*) FILTER (WHERE ${IS_MODEL_CALL} AND ${IS_UNTEMPLATED}))::float8 AS untemplated_calls,
       to_char(min(start_time) AT TIME ZONE 'UTC', ${ISO_UTC}) AS first_start_time,
       to_char(max(start_time) AT TIME ZONE 'UTC', ${ISO_UTC}) AS last_start_time,
-      extract(epoch FROM clock_timestamp() - max(end_time) FILTER (WHERE isfinite(end_time)))::float8 AS lag_seconds,
+      extract(epoch FROM clock_timestamp() - max(end_time) FILTER (WHERE isfinite(end_time) AND end_time <= now()))::float8 AS lag_seconds,
       (SELECT sum(pg_table_size(relid)) FROM pg_partition_tree('mcp_traces'))::float8 AS table_bytes,
       (SELECT sum(pg_indexes_size(relid)) FROM pg_partition_tree('mcp_traces'))::float8 AS index_bytes,
       (SELECT sum(n_dead_tup) FROM pg_partition_tree('mcp_traces') JOIN pg_stat_user_tables USING (relid))::float8

@@ -47,6 +47,7 @@ export {
   listViews,
   listWaiting,
   listWaitingTools,
+  noteSearch,
   noteViewTold,
   type RelatedRuns,
   type RunList,

@@ -4,7 +4,8 @@ export function formatDuration(ms: number): string {
   if (ms < 9995) return `${(ms / 1000).toFixed(2)} s`;
   if (ms < 99_950) return `${(ms / 1000).toFixed(1)} s`;
   if (ms < 3_600_000) return `${(ms / 60_000).toFixed(1)} min`;
-  return `${(ms / 3_600_000).toFixed(1)} h`;
+  const hours = ms / 3_600_000;
+  return hours < 100 ? `${hours.toFixed(1)} h` : `${formatCount(Math.round(hours / 24))} d`;
 }
 
 /** US dollars: `$0.0292` below one, `$12.80` above; what is smaller than a hundredth of a cent says so. */

@@ -115,14 +115,19 @@ function single(
       if (name !== 'name') return `${NAME_COLUMNS[name]} ${like}`;
       // A run is named by its user's words, its service and its tools, or its root.
       return `(r.name ${like} OR r.service ${like} OR ${inList('r.tools')} OR EXISTS (SELECT 1 FROM mcp_traces t
-        WHERE t.trace_id = r.trace_id AND ${MAY_SPEAK} AND t.attributes::text ${like}))`;
+        WHERE t.trace_id = r.trace_id AND ${MAY_SPEAK} AND t.attributes::text ${quickly(value)} ${like}))`;
     }
     case 'text': {
       const like = `ILIKE ${parameters.add(`%${pattern(value)}%`)}`;
       return `EXISTS (SELECT 1 FROM mcp_traces t WHERE t.trace_id = r.trace_id AND (t.span_name ${like}
-        OR t.status_message ${like} OR t.attributes::text ${like}))`;
+        OR t.status_message ${like} OR t.attributes::text ${quickly(value)} ${like}))`;
     }
   }
+}
+
+/** Texts are compared in half of the time where only ASCII has two cases. */
+function quickly(value: string): string {
+  return [...value].every((letter) => letter < '\u0080') ? 'COLLATE "C"' : '';
 }
 
 /** A LIKE pattern: `*` matches anything, other characters match themselves. */

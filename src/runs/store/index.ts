@@ -12,7 +12,7 @@ export {
   VIEW_MEASURES,
 } from './notes.ts';
 export type { RunRow } from './run-row.ts';
-export { findRun, listRuns, type RunList } from './runs.ts';
+export { findRun, listRuns, noteSearch, type RunList } from './runs.ts';
 export { readSaid, readWholeTexts, type Said, type SaidPart } from './said.ts';
 export { listSessions, type SessionGroup, type SessionList } from './sessions.ts';
 export {

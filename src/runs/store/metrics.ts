@@ -1,7 +1,7 @@
 import type { Queryable } from '../../postgres/index.ts';
 import type { Condition } from './condition.ts';
 import { ask } from './run-row.ts';
-import { type RunQuery, selection } from './runs.ts';
+import { type RunQuery, selectRuns } from './runs.ts';
 
 /** Parts of the range, and bars of the strip of metrics. */
 const BUCKETS = 24;
@@ -41,7 +41,7 @@ export interface RunBucket {
  * @throws the database's errors.
  */
 export async function runMetrics(db: Queryable, query: RunQuery = {}): Promise<RunMetrics> {
-  const { where, sinceMs, untilMs, isAll } = selection(query);
+  const { where, sinceMs, untilMs, isAll } = await selectRuns(db, query);
   // The end is open while it is now: a run that starts meanwhile belongs to the list.
   const endMs = query.untilMs === undefined ? undefined : untilMs;
   const hours = [

@@ -1,9 +1,10 @@
 import { invalidOption } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
-import { type FilterProblem, parseFilter } from '../filter/index.ts';
+import { type FilterProblem, type FilterTerm, parseFilter } from '../filter/index.ts';
 import { type Condition, toCondition } from './condition.ts';
 import { nameRuns } from './names.ts';
 import { ask, RUN_COLUMNS, type RunRow } from './run-row.ts';
+import { isOfText, searchTexts, shareSearch } from './text-search.ts';
 
 const MAX_LIMIT = 500;
 const HEX_ID = /^[0-9a-f]{32}$/u;
@@ -43,6 +44,8 @@ export interface RunList {
   /** For `after` of the next page; null on the last. */
   readonly next: string | null;
   readonly problems: readonly FilterProblem[];
+  /** Start of the oldest run that was looked through for a text, where there are older ones: it takes too long. */
+  readonly lookedMs?: number | undefined;
 }
 
 /**
@@ -59,7 +62,7 @@ export async function listRuns(db: Queryable, page: RunPage = {}): Promise<RunLi
   if (order === undefined)
     throw invalidOption('sort', `one of ${Object.keys(RUN_ORDERS).join(', ')}`, page.sort);
   const isNewest = sign === '' && by === 'started';
-  const { where, problems } = selection(page);
+  const { where, problems, lookedMs } = await selectRuns(db, page);
   const values = [...where.values];
   let cursor = '';
   if (page.after !== undefined) {
@@ -87,7 +90,14 @@ export async function listRuns(db: Queryable, page: RunPage = {}): Promise<RunLi
     ),
     next: last === undefined || !isNewest ? null : `${last.micros}-${last.id}`,
     problems,
+    lookedMs,
   };
+}
+
+/** What a list of runs leaves out for want of time, in words. */
+export function noteSearch({ lookedMs }: Pick<RunList, 'lookedMs'>): string | undefined {
+  if (lookedMs === undefined) return undefined;
+  return `The texts of runs since ${iso(lookedMs)} were looked through. For older ones add until:${iso(lookedMs)}`;
 }
 
 /** One run by its trace id, or by a beginning that no other run has. @throws the database's errors. */
@@ -106,39 +116,72 @@ export async function findRun(db: Queryable, id: string): Promise<RunRow | undef
 }
 
 const DAY_MS = 86_400_000;
+const iso = (ms: number) => new Date(ms).toISOString();
+
+/** The condition that a run meets all terms, those about texts by the runs that were found to hold them. */
+async function withTexts(
+  db: Queryable,
+  base: Condition,
+  terms: readonly FilterTerm[],
+  key?: string,
+): Promise<Condition & { readonly lookedMs?: number | undefined }> {
+  const nowMs = Date.now();
+  const others = toCondition(
+    terms.filter((term) => !isOfText(term)),
+    nowMs,
+    base.values,
+  );
+  const all = { text: `${base.text} AND ${others.text}`, values: others.values };
+  if (!terms.some(isOfText)) return all;
+  const search = () => searchTexts(db, all, terms, nowMs);
+  const { ids, lookedMs } = await (key === undefined ? search() : shareSearch(db, key, search));
+  const values = [...base.values, ids];
+  return { text: `${base.text} AND r.trace_id = ANY ($${values.length}::text[]::uuid[])`, values, lookedMs };
+}
 
 /**
  * The condition that a span belongs to a run which a filter selects, for statements whose first two parameters are a range of
  * time; undefined where the filter selects all runs.
  */
-export function matchSpans(filter: string, range: readonly string[]): Condition | undefined {
+export async function matchSpans(
+  db: Queryable,
+  filter: string,
+  range: readonly string[],
+): Promise<Condition | undefined> {
   const { terms } = parseFilter(filter);
   if (terms.length === 0) return undefined;
-  const { text, values } = toCondition(terms, Date.now(), range);
   // Spans of the range may belong to a run that began before.
-  return {
-    text: `trace_id IN (SELECT r.trace_id FROM mcp_runs r WHERE r.started_at < $2::timestamptz
-      AND r.ended_at >= $1::timestamptz - interval '1 hour' AND ${text})`,
-    values,
-  };
+  const base = `r.started_at < $2::timestamptz AND r.ended_at >= $1::timestamptz - interval '1 hour'`;
+  const { text, values, lookedMs } = await withTexts(db, { text: base, values: range }, terms);
+  // Figures of a part would be taken for those of all.
+  if (lookedMs !== undefined)
+    throw invalidOption(
+      'q',
+      `a filter for a shorter range: texts were looked through back to ${iso(lookedMs)}`,
+      filter,
+    );
+  return { text: `trace_id IN (SELECT r.trace_id FROM mcp_runs r WHERE ${text})`, values };
 }
 
-/** The condition of a query, and its range. */
-export function selection(query: RunQuery): {
-  where: Condition;
-  problems: readonly FilterProblem[];
-  sinceMs: number;
-  untilMs: number;
+/** What a query selects, and its range. */
+interface Selection {
+  readonly where: Condition;
+  readonly problems: readonly FilterProblem[];
+  readonly sinceMs: number;
+  readonly untilMs: number;
   /** Whether nothing but the range selects. */
-  isAll: boolean;
-} {
+  readonly isAll: boolean;
+  readonly lookedMs: number | undefined;
+}
+
+/** Finds out which runs a query selects. @throws the database's errors. */
+export async function selectRuns(db: Queryable, query: RunQuery): Promise<Selection> {
   const nowMs = Date.now();
   const untilMs = query.untilMs ?? nowMs;
   const sinceMs = query.sinceMs ?? untilMs - DAY_MS;
   if (!(sinceMs < untilMs)) throw invalidOption('sinceMs', 'a time before untilMs', sinceMs);
   const { terms, problems } = parseFilter(query.filter ?? '');
-  const range = [new Date(sinceMs).toISOString(), new Date(untilMs).toISOString()];
-  const { text, values } = toCondition(terms, nowMs, range);
+  const range = [iso(sinceMs), iso(untilMs)];
   // The end is open while it is now: a run that starts meanwhile belongs to the list. One dated days ahead has a wrong
   // clock, and would stay on top until then.
   const until =
@@ -151,11 +194,17 @@ export function selection(query: RunQuery): {
       field.name === 'run' || (field.name === 'is' && words.includes('handshake')),
   );
   const kind = wantsAny ? '' : ' AND NOT r.is_handshake';
+  const base = { text: `r.started_at >= $1::timestamptz AND ${until}${kind}`, values: range };
+  const { lookedMs, ...where } = await withTexts(db, base, terms, JSON.stringify(query, KEY_OF_QUERY));
   return {
-    where: { text: `r.started_at >= $1::timestamptz AND ${until}${kind} AND ${text}`, values },
+    where,
     problems,
     sinceMs,
     untilMs,
     isAll: terms.length === 0,
+    lookedMs,
   };
 }
+
+/** What two questions about the same runs have in common. */
+const KEY_OF_QUERY = ['filter', 'sinceMs', 'untilMs'];

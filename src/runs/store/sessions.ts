@@ -1,9 +1,8 @@
 import type { Queryable } from '../../postgres/index.ts';
-import type { FilterProblem } from '../filter/index.ts';
 import type { Condition } from './condition.ts';
 import { nameRuns } from './names.ts';
 import { ask, RUN_COLUMNS, type RunRow } from './run-row.ts';
-import { type RunQuery, selection } from './runs.ts';
+import { type RunList, type RunQuery, selectRuns } from './runs.ts';
 
 const MAX_SESSIONS = 30;
 const RUNS_SHOWN = 4;
@@ -24,11 +23,10 @@ export interface SessionGroup {
 }
 
 /** Sessions, the most recent first, and what of the filter was not understood. */
-export interface SessionList {
+export interface SessionList extends Pick<RunList, 'problems' | 'lookedMs'> {
   readonly sessions: readonly SessionGroup[];
   /** Older sessions beyond those of the list; null where there are some, and they are not counted. */
   readonly leftOut: number | null;
-  readonly problems: readonly FilterProblem[];
 }
 
 const KEY = `coalesce('s' || r.session_id, 'c' || r.conversation_id,
@@ -39,7 +37,7 @@ const NEWEST_RUNS = 2000;
 
 /** The runs that a query selects, by session: the 30 most recent sessions. @throws the database's errors. */
 export async function listSessions(db: Queryable, query: RunQuery = {}): Promise<SessionList> {
-  const { where, problems } = selection(query);
+  const { where, problems, lookedMs } = await selectRuns(db, query);
   const { keys, others } = await newestKeys(db, where);
   // Runs of a session have an index; those of other keys do not.
   const sessions = keys.filter((key) => key.startsWith('s')).map((key) => key.slice(1));
@@ -78,6 +76,7 @@ export async function listSessions(db: Queryable, query: RunQuery = {}): Promise
     })),
     leftOut: others,
     problems,
+    lookedMs,
   };
 }
 

@@ -101,29 +101,61 @@ export function withNulls(span: SentSpan): RunSpan {
 /** JSON has no number for what is not finite. */
 const finite = (column: string) => `CASE WHEN ${column} BETWEEN -1e300 AND 1e300 THEN ${column} END`;
 
-const COLUMNS = `right(replace(span_id::text, '-', ''), 16) AS id, right(replace(parent_span_id::text, '-', ''), 16) AS "parentId",
-  span_name AS name, span_kind AS kind, (extract(epoch FROM mcp_traces_time(start_time)) * 1000)::float8 AS "startMs",
-  (extract(epoch FROM mcp_traces_time(end_time)) * 1000)::float8 AS "endMs", ${SPAN_STATUS} AS status,
-  status_code AS "statusCode", status_message AS message, service,
-  provider, operation, method, model, tool_name AS tool, server_name AS server, prompt_tokens AS "promptTokens",
-  completion_tokens AS "completionTokens", cached_prompt_tokens AS "cachedTokens", ${finite('cost_usd')} AS "costUsd",
-  cost_source AS "costSource", retries, finish_reason AS "finishReason", policy_decision AS decision,
-  policy_reason AS reason, coalesce(gate_blocked, false) AS "isBlocked",
-  ${IS_COUNTED_CALL} AS "isModelCall",
-  coalesce(evidence_risk_level, hallucination_risk_level) AS risk, evidence_findings AS findings,
-  coalesce(tool_claim_mismatch, false) AS "claimMismatch", tool_args_hash AS "argsHash",
-  left(attributes->>'observatory.review_id', 40) AS "reviewId",
-  left(attributes->>'${semconv.ATTR_JSONRPC_REQUEST_ID}', 100) AS "requestId",
-  offered_tools_tokens AS "offeredTokens", ${finite('offered_tools_cost_usd')} AS "offeredUsd",
-  left(offered_tools_list, 10000) AS "offeredList"`;
+const toId = (column: string) => `encode(substr(uuid_send(${column}), 9), 'hex')`;
+const toMs = (column: string) => `(extract(epoch FROM mcp_traces_time(${column})) * 1000)::float8`;
 
-/** Spans of one statement: an embedded database holds the event loop while it works on one. */
-const PART_SPANS = 400;
+/** Each field of a span in SQL, in the order in which they are read. A function, which the page leaves out. */
+const listFields = (): Readonly<Record<keyof RunSpan, string>> => ({
+  id: toId('span_id'),
+  parentId: toId('parent_span_id'),
+  name: 'span_name',
+  kind: 'span_kind',
+  startMs: toMs('start_time'),
+  endMs: toMs('end_time'),
+  status: SPAN_STATUS,
+  statusCode: 'status_code',
+  message: 'status_message',
+  service: 'service',
+  provider: 'provider',
+  operation: 'operation',
+  method: 'method',
+  model: 'model',
+  tool: 'tool_name',
+  server: 'server_name',
+  promptTokens: 'prompt_tokens',
+  completionTokens: 'completion_tokens',
+  cachedTokens: 'cached_prompt_tokens',
+  costUsd: finite('cost_usd'),
+  costSource: 'cost_source',
+  retries: 'retries',
+  finishReason: 'finish_reason',
+  decision: 'policy_decision',
+  reason: 'policy_reason',
+  isBlocked: 'coalesce(gate_blocked, false)',
+  isModelCall: IS_COUNTED_CALL,
+  risk: 'coalesce(evidence_risk_level, hallucination_risk_level)',
+  findings: 'evidence_findings',
+  claimMismatch: 'coalesce(tool_claim_mismatch, false)',
+  argsHash: 'tool_args_hash',
+  reviewId: `left(attributes->>'observatory.review_id', 40)`,
+  requestId: `left(attributes->>'${semconv.ATTR_JSONRPC_REQUEST_ID}', 100)`,
+  offeredTokens: 'offered_tools_tokens',
+  offeredUsd: finite('offered_tools_cost_usd'),
+  offeredList: 'left(offered_tools_list, 10000)',
+});
+
+/** Spans of one statement: their text is read in one go. */
+const PART_SPANS = 1000;
 /** Spans that began before the run was added up last, or after, are of the run as well. */
-export const SLACK_MS = 86_400_000;
+const SLACK_MS = 86_400_000;
 
 /** What names a run, and the days that its spans are in. */
 export type RunKey = Pick<RunRow, 'id' | 'startMs' | 'endMs'>;
+
+/** First and last time of the days that the spans of a run begin in. One that ends before it starts is one of them. */
+export function listDays({ startMs, endMs }: RunKey): readonly string[] {
+  return [startMs - SLACK_MS, Math.max(startMs, endMs) + SLACK_MS].map((ms) => new Date(ms).toISOString());
+}
 
 /** The spans of a run in the order of their start, at most 20,000. @throws the database's errors. */
 export async function readRunSpans(db: Queryable, run: RunKey): Promise<readonly RunSpan[]> {
@@ -136,33 +168,44 @@ export async function readRunSpans(db: Queryable, run: RunKey): Promise<readonly
 
 async function readParts(
   db: Queryable,
-  { id, startMs, endMs }: RunKey,
+  run: RunKey,
   order: 'span_id, start_time' | 'start_time, span_id',
   most: number,
 ): Promise<RunSpan[]> {
   const spans: RunSpan[] = [];
-  const range = [startMs - SLACK_MS, endMs + SLACK_MS].map((ms) => new Date(ms).toISOString());
+  const fields = listFields();
+  const names = Object.keys(fields);
+  const range = listDays(run);
   let after: readonly [time: unknown, span: unknown] | undefined;
   while (spans.length < most) {
     const limit = Math.min(PART_SPANS, most - spans.length);
-    const rows = await ask(
+    const [part] = await ask(
       db,
-      // As one JSON text a span is read in half of the time that its columns take.
-      `SELECT row_to_json(s) AS span, start_time::text AS time, span_id::text AS id
-        FROM mcp_traces, LATERAL (SELECT ${COLUMNS}) AS s
+      // As one JSON text without names all are read in a third of the time that their columns take.
+      `WITH part AS (
+        SELECT start_time, span_id, json_build_array(${Object.values(fields).join(', ')}) AS span FROM mcp_traces
         WHERE trace_id = $1::uuid AND start_time BETWEEN $2::timestamptz AND $3::timestamptz
           ${after === undefined ? '' : `AND (${order}) > (${order.replace('start_time', '$4::timestamptz').replace('span_id', '$5::uuid')})`}
-        ORDER BY ${order} LIMIT ${limit}`,
-      [id, ...range, ...(after ?? [])],
+        ORDER BY ${order} LIMIT ${limit}
+      ), last AS (SELECT * FROM part ORDER BY ${order} OFFSET ${limit - 1})
+      SELECT json_agg(span)::text AS spans, (SELECT start_time::text FROM last) AS time, (SELECT span_id::text FROM last) AS id
+      FROM part`,
+      [run.id, ...range, ...(after ?? [])],
     );
-    for (const { span } of rows) spans.push(span as RunSpan);
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < limit) break;
-    after = [last.time, last.id];
+    for (const values of JSON.parse(String(part?.spans ?? '[]')) as unknown[][])
+      spans.push(toSpan(names, values));
+    if (part?.id == null) break;
+    after = [part.time, part.id];
     // Other requests get their turn.
     await ownTurn();
   }
   return spans;
+}
+
+function toSpan(names: readonly string[], values: readonly unknown[]): RunSpan {
+  const span: Record<string, unknown> = {};
+  for (const [i, name] of names.entries()) span[name] = values[i];
+  return span as unknown as RunSpan;
 }
 
 /** Every field of one span, as SQL words; undefined when there is none. @throws the database's errors. */
@@ -252,10 +295,11 @@ export async function readShapes(
     `SELECT parts.* FROM unnest($1::text[]) AS wanted (id), LATERAL (
       SELECT wanted.id, (extract(epoch FROM mcp_traces_time(start_time)) * 1000)::float8 AS "startMs",
         (extract(epoch FROM mcp_traces_time(end_time)) * 1000)::float8 AS "endMs",
-        CASE ${SPAN_STATUS} WHEN 'held' THEN 'held' WHEN 'ok' THEN
-          CASE WHEN cost_source IS NOT NULL OR prompt_tokens IS NOT NULL THEN 'model' ELSE 'tool' END ELSE 'failed' END AS kind
+        CASE WHEN span_name = 'approval_wait' THEN 'held' ELSE CASE ${SPAN_STATUS} WHEN 'held' THEN 'held' WHEN 'ok' THEN
+          CASE WHEN cost_source IS NOT NULL OR prompt_tokens IS NOT NULL THEN 'model' ELSE 'tool' END ELSE 'failed' END END AS kind
       FROM mcp_traces WHERE trace_id = wanted.id::uuid AND (cost_source IS NOT NULL OR prompt_tokens IS NOT NULL
-        OR method = 'tools/call' OR operation = 'execute_tool' OR policy_decision IS NOT NULL)
+        OR method = 'tools/call' OR operation = 'execute_tool' OR span_name = 'approval_wait'
+        OR policy_decision IS NOT NULL AND ${SPAN_STATUS} <> 'ok')
       ORDER BY ${SPAN_STATUS} = 'ok', start_time LIMIT ${MAX_PARTS}
     ) AS parts`,
     [ids],

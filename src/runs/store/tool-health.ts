@@ -2,6 +2,7 @@ import { invalidOption, sliced } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { type CallSpan, pairCalls } from '../calls.ts';
 import { SPAN_STATUS } from '../status.ts';
+import type { Condition } from './condition.ts';
 import { ask } from './run-row.ts';
 import { matchSpans } from './runs.ts';
 import { IN_RANGE, rangeValues, type TimeRange } from './tools.ts';
@@ -58,8 +59,9 @@ const toKey = ({ server, tool }: { readonly server: string; readonly tool: strin
   JSON.stringify([server, tool]);
 
 async function readFigures(db: Queryable, range: TimeRange, filter: string): Promise<readonly Figures[]> {
-  if (matchSpans(filter, rangeValues(range)) !== undefined) {
-    const found = await oneByOne(db, range, filter);
+  const matching = await matchSpans(db, filter, rangeValues(range));
+  if (matching !== undefined) {
+    const found = await oneByOne(db, range, matching);
     if (found === undefined) throw invalidOption('q', `a filter of at most ${MAX_SIDES} calls`, filter);
     return found.rows;
   }
@@ -88,9 +90,8 @@ interface ReadSpan extends CallSpan {
 async function oneByOne(
   db: Queryable,
   range: TimeRange,
-  filter = '',
+  matching?: Condition,
 ): Promise<{ rows: readonly Figures[]; firstMs: number } | undefined> {
-  const matching = matchSpans(filter, rangeValues(range));
   const spans = (await ask(
     db,
     `SELECT trace_id::text AS trace, span_id::text AS id, parent_span_id::text AS "parentId", span_kind AS kind, tool_name AS tool,

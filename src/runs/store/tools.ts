@@ -58,7 +58,7 @@ export async function costs(
 ): Promise<readonly CostRow[]> {
   const unit = range.untilMs - range.sinceMs > DAYS_BY_THE_HOUR * 86_400_000 ? 'day' : 'hour';
   const toTime = (hour: string) => `(extract(epoch FROM date_trunc('${unit}', ${hour})) * 1000)::float8`;
-  const matching = matchSpans(filter, rangeValues(range));
+  const matching = await matchSpans(db, filter, rangeValues(range));
   if (matching === undefined) {
     const text = by === 'tool' ? costsByTool(toTime('hour')) : costsBy(COST_SOURCES[by], toTime('hour'));
     return (await ask(db, text, rangeValues(range))) as unknown as readonly CostRow[];

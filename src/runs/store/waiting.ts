@@ -2,7 +2,7 @@ import { type ApprovalScope, isApproval, STANDS_UNTIL } from '../../approvals/in
 import { isObject, parseContainer } from '../../json/index.ts';
 import { canonicalUuid, type Queryable } from '../../postgres/index.ts';
 import { ask } from './run-row.ts';
-import { type RunKey, SLACK_MS } from './spans.ts';
+import { listDays, type RunKey } from './spans.ts';
 import {
   findMeaning,
   findWaitingTool,
@@ -133,17 +133,13 @@ export async function listWaiting(db: Queryable): Promise<WaitingLists> {
  * What calls of a run were held for, and the outcome, in the order in which they asked; an equal call of another run
  * may have asked first. A role that may not read what people decide on sees the rest.
  */
-export async function listApprovals(
-  db: Queryable,
-  { id, startMs, endMs }: RunKey,
-): Promise<readonly WaitingRow[]> {
-  const range = [startMs - SLACK_MS, endMs + SLACK_MS].map((ms) => new Date(ms).toISOString());
+export async function listApprovals(db: Queryable, run: RunKey): Promise<readonly WaitingRow[]> {
   const asked = await ask(
     db,
     `SELECT DISTINCT left(attributes->>'observatory.review_id', 40) AS review FROM mcp_traces
       WHERE trace_id = $1::uuid AND start_time BETWEEN $2::timestamptz AND $3::timestamptz
         AND policy_decision IS NOT NULL AND attributes->>'observatory.review_id' IS NOT NULL LIMIT ${MAX_OPEN}`,
-    [id, ...range],
+    [run.id, ...listDays(run)],
   );
   const reviews = asked.map(({ review }) => canonicalUuid(String(review))).filter((one) => one !== undefined);
   const list = (columns: string) =>
@@ -151,7 +147,7 @@ export async function listApprovals(
       db,
       `SELECT ${columns} ${FROM} WHERE (r.trace_id = $1::uuid OR r.review_id = ANY ($2::text[]::uuid[]))
         AND r.fallback_reason = 'approval_required' ORDER BY r.created_at, r.review_id LIMIT ${MAX_OPEN}`,
-      [id, reviews],
+      [run.id, reviews],
     );
   const rows = await list(`${COLUMNS}, ${SHORT}`).catch(() => list(`${COLUMNS}, NULL AS content`));
   return withAwaited(

@@ -11,6 +11,7 @@ import {
   formatUsd,
   listApprovals,
   listRuns,
+  noteSearch,
   type RunRow,
   readRunSpan,
   readRunSpans,
@@ -137,18 +138,18 @@ async function listAnswer(db: Queryable, args: Arguments): Promise<string> {
   const limit = typeof args.limit === 'number' ? args.limit : 20;
   const filter = readText(args.filter) ?? '';
   const { sinceMs } = toRange(args);
-  const { runs, next, problems } = await listRuns(db, {
-    filter,
-    sinceMs,
-    limit,
-    after: readText(args.after),
-  });
+  const found = await listRuns(db, { filter, sinceMs, limit, after: readText(args.after) });
+  const { runs, next, problems } = found;
+  const looked = noteSearch(found) ?? [];
   const notes = problems.map(({ message, suggestion }) =>
     suggestion === undefined ? `note: ${message}` : `note: ${message}. Did you mean '${suggestion}'?`,
   );
   const none = runs.length === 0 ? ['No run matches.'] : [];
   const more = next === null ? [] : [`More runs match; next: ${next}`];
-  return bounded([...notes, ...none, ...runs.map(runLine), ...more], 'use a filter or a smaller limit');
+  return bounded(
+    [...notes, ...none, ...runs.map(runLine), ...more].concat(looked),
+    'use a filter or a smaller limit',
+  );
 }
 
 async function runAnswer(db: Queryable, args: Arguments): Promise<string> {

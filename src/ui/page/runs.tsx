@@ -1,7 +1,7 @@
 import type { RunMetrics, RunRow, SeenNames } from '../../runs/index.ts';
 import { useAnswers } from './data.ts';
 import { FilterLine } from './filter-line.tsx';
-import { Trouble } from './parts.tsx';
+import { Time, Trouble } from './parts.tsx';
 import { RangeSelect } from './range.tsx';
 import { askRange, here, type Route, readRange, replaceRoute } from './route.ts';
 import { type Listed, type ListedSessions, RunTable, SessionTable } from './run-table.tsx';
@@ -68,6 +68,19 @@ export function Runs({ route }: { route: Route }) {
         <Trouble error={shown.error} retry={shown.retry} asOfMs={shown.data && shown.asOfMs} />
       )}
       <div class={shown.isLoading && shown.data !== undefined ? 'loading' : ''}>
+        {answer?.lookedMs !== undefined && (
+          <p class="foot">
+            The texts of runs since <Time ms={answer.lookedMs} /> were looked through.{' '}
+            <a
+              href={here(route, {
+                since: range.sinceMs ?? Date.now() - range.lastMs,
+                until: answer.lookedMs,
+              })}
+            >
+              Look further back
+            </a>
+          </p>
+        )}
         {metrics !== undefined && <Strip metrics={metrics} route={route} />}
         {sessions !== undefined && <SessionTable list={sessions} route={route} hasFilter={filter !== ''} />}
         {list !== undefined && (

@@ -98,8 +98,9 @@ function Row({ line, scale, isChosen, href, toggle }: RowProps) {
   const isFold = calls.length > 1;
   const status = span.status;
   const sort = findSort(span);
-  const icon: IconName = status === 'ok' ? sort : status;
-  const look = status === 'held' ? 'gate' : status === 'ok' ? sort : 'bad';
+  const waits = status === 'held' || isWait(span);
+  const icon: IconName = waits ? 'held' : status === 'ok' ? sort : status;
+  const look = waits ? 'gate' : status === 'ok' ? sort : 'bad';
   const ms = calls.reduce((sum, one) => sum + one.endMs - one.startMs, 0);
   const words = (
     <>
