@@ -1,4 +1,5 @@
 /** The calls that a policy decides about, of one use of a tool by an agent. */
+import { lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { JsonObject } from '../../json/index.ts';
 import { type CommandAction, readCommand, readRealPath, type ToolDefinition } from '../../policy/index.ts';
@@ -8,6 +9,8 @@ export interface ActionCall {
   readonly server: string;
   readonly definition: ToolDefinition;
   readonly args: JsonObject;
+  /** Of a call that may be meant, and may not: what a person is asked about unless the rules allow it. */
+  readonly unsure?: ActionCall;
 }
 
 const TEXT = { type: 'string' };
@@ -21,6 +24,8 @@ const TOOLS: Readonly<Record<string, Readonly<Record<string, JsonObject>>>> = {
   web: { fetch: { url: TEXT }, connect: { address: TEXT } },
 };
 
+/** Longest name of a file on common file systems. */
+const MAX_NAME = 255;
 /** Files of one use of a tool. */
 const MAX_PATHS = 200;
 
@@ -51,14 +56,29 @@ const READ_OTHERWISE = /^[~\s]|\s$|^file:|%[\da-f]{2}/i;
 
 function listCommandCalls(command: unknown, folder: unknown, cwd: string): readonly ActionCall[] {
   if (typeof command !== 'string' || typeof folder !== 'string') return [unreadable('it is no text')];
-  return readCommand(command).map((action) => callOfAction(action, resolve(cwd, folder)));
+  const place = resolve(cwd, folder);
+  return readCommand(command).flatMap((action) =>
+    action.kind === 'name_file' ? callsOfName(action.path, place) : callOfAction(action, place),
+  );
+}
+
+/** A path, or the name of something that is there, may be read and written. */
+function callsOfName(path: string, cwd: string): readonly ActionCall[] {
+  const [first = ''] = path.split('/', 1);
+  const isThere = (name: string) => lstatSync(resolve(cwd, name), { throwIfNoEntry: false }) !== undefined;
+  const isPath = /^(?:\/|$)|(?:^|\/)\.\.(?:\/|$)/.test(path);
+  if (!isPath && (first.length > MAX_NAME || first.includes('\0') || !isThere(first))) return [];
+  return (['read', 'write'] as const).map((tool) => {
+    const unsure = unreadable(`a program may ${tool} '${path.slice(0, 200)}'`);
+    return { ...(path === '' ? own('files', tool, { path }) : callOfPath(tool, path, cwd)), unsure };
+  });
 }
 
 function unreadable(why: string): ActionCall {
   return own('shell', 'unreadable', { why });
 }
 
-function callOfAction(action: CommandAction, cwd: string): ActionCall {
+function callOfAction(action: Exclude<CommandAction, { kind: 'name_file' }>, cwd: string): ActionCall {
   switch (action.kind) {
     case 'run':
     case 'run_expanded': {

@@ -57,8 +57,8 @@ export async function decideEvent(
       return stopped === undefined ? undefined : { ...stopped, event: name };
     }
     const outcome = isFailed(event) ? 'tool_error' : 'untrusted';
-    for (const { server, definition } of calls)
-      run.settle('call_finished', { server, tool: definition.name, outcome });
+    for (const { server, definition, unsure } of calls)
+      if (unsure === undefined) run.settle('call_finished', { server, tool: definition.name, outcome });
     return undefined;
   } finally {
     run.finish();
@@ -84,12 +84,19 @@ async function decideCalls(
   const ledger = env.MCP_OBSERVATORY_DATABASE_URL?.trim() || UP_ADDRESS;
   using gate = new PolicyGate({ policy: readHookPolicy(policy, isEnforced), ledger });
   gate.assertReady();
-  for (const [server, tools] of listDefinitions(calls)) await gate.refreshTools(server, tools);
+  const meant = [...calls, ...calls.flatMap(({ unsure }) => unsure ?? [])];
+  for (const [server, tools] of listDefinitions(meant)) await gate.refreshTools(server, tools);
   const session = event.session_id ?? event.conversation_id;
   const sessionId = typeof session === 'string' ? session : undefined;
   let held: Decision | undefined;
-  for (const { server, definition, args } of calls) {
-    const call = { server, tool: definition.name, args, sessionId, runId: sessionId };
+  const toCall = ({ server, definition, args }: ActionCall) => {
+    return { server, tool: definition.name, args, sessionId, runId: sessionId };
+  };
+  for (const { unsure, ...sure } of calls) {
+    // Where no rule is about such files, the one that allows the program is enough.
+    const may = unsure === undefined ? undefined : gate.evaluate(toCall(sure));
+    if (may?.decision === 'allow' || may?.reasonCode === 'not_allowlisted') continue;
+    const call = toCall(unsure ?? sure);
     const stopped = await guardedDecision(call, { gate, audit });
     // In shadow mode what no rule can be about is still refused by the gate.
     if (stopped === undefined || !isEnforced) continue;

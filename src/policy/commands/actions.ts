@@ -8,6 +8,8 @@ export type CommandAction =
   | { readonly kind: 'set'; readonly name: string }
   /** Opens a file through a redirection. */
   | { readonly kind: 'read_file' | 'write_file'; readonly path: string }
+  /** Has a word that may be a file, which the program may read or write; empty where the shell computes it. */
+  | { readonly kind: 'name_file'; readonly path: string }
   /** Opens a connection through a redirection. */
   | { readonly kind: 'connect'; readonly address: string }
   /** Does something that the text does not say. */

@@ -19,11 +19,20 @@ const TEXT = new Set(
   ),
 );
 
+/** Those of them that may run a program for each file. */
+const LISTERS = /^(?:rg|ag|bat)$/;
+
+/** Whether a word is text for people. */
+export function isSaid(text: string, before = ''): boolean {
+  return SAID.test(text) || SAID.test(before);
+}
+
 /** Whether words are code or name a program by their form. */
 export function looksLikeCode(program: string, texts: readonly string[]): boolean {
-  if (TEXT.has(program)) return false;
+  if (TEXT.has(program))
+    return LISTERS.test(program) && texts.some((text) => /^--/.test(text) && RUNS.test(text));
   return texts.some((text, at) => {
-    if (SAID.test(text) || SAID.test(texts[at - 1] ?? '')) return false;
+    if (isSaid(text, texts[at - 1])) return false;
     return RUNS.test(text) || A_SHELL.test(text) || CALLS.test(text);
   });
 }

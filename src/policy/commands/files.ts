@@ -1,5 +1,6 @@
 /** The files that common programs open by their words, as redirections would. */
 import { type CommandAction, type CommandWord, unreadableAction } from './actions.ts';
+import { isSaid } from './any-program.ts';
 
 interface FileWords {
   /** Options whose value is a file that is read, or written; of short ones the value may be joined. */
@@ -20,14 +21,28 @@ const COPY: FileWords = { operands: 'copy', writes: '-t --target-directory', val
 const SUMS: FileWords = { operands: 'read', valued: '-b -w' };
 const LINES: FileWords = { operands: 'read', valued: '-n -c -s' };
 const GREP: FileWords = { operands: 'read', skips: 1, valued: '-m -A -B -C', reads: '-f --file' };
+const RG: FileWords = { ...GREP, valued: '-m -A -B -C -g -t -T -M -j --glob --type --max-count' };
+const AWK: FileWords = { operands: 'read', skips: 1, valued: '-F -v' };
+const PARTS: FileWords = { operands: 'read', valued: '-d -f -c -b -w -s -n' };
+const MAKES: FileWords = { operands: 'write', valued: '-m --mode' };
 
-/** By the manuals of GNU coreutils 9, grep 3.11, curl 8, wget 1.21 and OpenSSL 3. */
+/**
+ * By the manuals of GNU coreutils 9, diffutils 3.10, findutils 4.9, grep 3.11, gawk 5.2, jq 1.7, curl 8, wget 1.21 and
+ * OpenSSL 3. Words that no row is about are files if they look like it.
+ */
 const FILES: Readonly<Record<string, FileWords>> = {
-  ...{ cat: READ, tac: READ, nl: READ, less: READ, more: READ, xxd: READ, strings: READ, wc: READ },
+  ...{ cat: READ, tac: READ, nl: READ, less: READ, more: READ, xxd: READ, strings: READ },
+  wc: { operands: 'read', reads: '--files0-from' },
+  ...{ zcat: READ, comm: READ, tsort: READ, rev: READ, cmp: READ, pr: READ, zless: READ, zmore: READ },
+  ...{ rg: RG, ag: RG, zgrep: GREP, awk: AWK, gawk: AWK, mawk: AWK, nawk: AWK, mkdir: MAKES, rmdir: MAKES },
+  ...{ cut: PARTS, paste: PARTS, fold: PARTS, fmt: PARTS, column: PARTS },
+  od: { operands: 'read', valued: '-A -j -N -t -w -S' },
+  diff: { operands: 'read', valued: '-x -I -U -C', reads: '--from-file --to-file' },
+  ...{ jq: { operands: 'read', skips: 1, reads: '-f --from-file -L' }, xargs: { reads: '-a --arg-file' } },
   ...{ base64: SUMS, base32: SUMS, sha256sum: SUMS, md5sum: SUMS, head: LINES, tail: LINES },
   ...{ cp: COPY, mv: COPY, ln: COPY, install: COPY, grep: GREP, egrep: GREP, fgrep: GREP },
   curl: {
-    reads: '-T --upload-file -K --config --cacert --cert --key',
+    reads: '-T --upload-file -K --config --cacert --cert -E --key --netrc-file --unix-socket',
     writes:
       '-o --output -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --etag-save --output-dir',
   },
@@ -62,7 +77,7 @@ export function fileActions(
   if (program === 'dd') return words.flatMap(ofDd);
   const table = Object.hasOwn(FILES, program) ? FILES[program] : undefined;
   const known = program === 'sed' ? ofSed(words) : table;
-  if (known === undefined) return [];
+  if (known === undefined) return namedFiles(program, words);
   const [reads, writes, valued] = [known.reads, known.writes, known.valued].map((names = '') =>
     names.split(' '),
   );
@@ -97,6 +112,7 @@ export function fileActions(
   const writesElse = known.otherwise !== undefined && !opened.some(({ kind }) => kind === 'write_file');
   const actions = opened.flatMap(({ word, kind }) => toAction(word, kind));
   if (writesElse) actions.push({ kind: 'write_file', path: known.otherwise ?? '.' });
+  if (known.operands === undefined) actions.push(...namedFiles(program, words));
   if (adds && known.operands !== undefined)
     actions.push(unreadableAction(`'${program}' opens files that are not in the command`));
   return actions;
@@ -153,18 +169,54 @@ function ofCurl(
     return [{ word: { text, value: '.' }, kind: 'write_file' }];
   const before = words[at - 1]?.value ?? '';
   const [, given = text] = /^(?:-[dFH]|--[a-z-]+=)(.*)$/s.exec(text) ?? [];
+  const [, local] = /^file:\/*(\/.*)$/is.exec(text) ?? [];
+  if (local !== undefined) return [{ word: { text, value: word.value && local }, kind: 'read_file' }];
   const isData =
     given !== text || /^-(?:[A-Za-z]*[dFH]|-(?:data[a-z-]*|form|header|json|url-query))$/.test(before);
-  const [, path] = (isData && /(?:^|=)[@<]([^;]+)/.exec(given)) || [];
+  // `--data-urlencode name@file`
+  const form = /urlencode|url-query/.test(`${before} ${text}`) ? /^[^=]*?@()([^;]+)/ : /(?:^|=)([@<])([^;]+)/;
+  const [, , path] = (isData && form.exec(given)) || [];
   return path === undefined ? [] : [{ word: { text, value: word.value && path }, kind: 'read_file' }];
+}
+
+/** Programs whose words are text or variables, that tell of a file no more than that it is there, or run what follows. */
+const NO_FILES = new Set(
+  `echo printf true false test [ basename dirname expr seq sleep kill type which whatis apropos tr cd pushd popd
+  export declare typeset local readonly read unset getopts set shift alias unalias umask ulimit ls du df tree stat realpath
+  readlink pwd sh bash dash eval trap find xargs curl env sudo doas
+  builtin command exec nice nohup setsid stdbuf time timeout unbuffer ionice`.split(/\s+/),
+);
+const MAX_WORD = 4_096;
+/** Which the shell computes. */
+const UNKNOWN = '\0';
+
+/** Words, and parts of words after an option's letter or a separator, of which the program may make a file. */
+function namedFiles(program: string, words: readonly CommandWord[]): readonly CommandAction[] {
+  if (NO_FILES.has(program)) return [];
+  const paths = words.flatMap(({ value, text }, at) => {
+    if (text.length > MAX_WORD || isSaid(text, words[at - 1]?.value)) return [];
+    if (value === undefined) return /^~|\//.test(text) ? [readFolder(text) ?? UNKNOWN] : [];
+    if (/\s/.test(value)) return [value];
+    const local = value
+      .replaceAll(/\b(?!file:)[a-z][a-z\d+.-]*:\/\/.*$/gi, '')
+      .replaceAll(/file:\/*(?=\/)/gi, '');
+    const [, joined = local] = /^-[A-Za-z]([/~.].*)$/.exec(local) ?? [];
+    return [joined, ...joined.split(/[=,:;@]/)];
+  });
+  const named = [...new Set(paths)].filter((path) => path !== '' && !/^-./.test(path) && !STREAMS.test(path));
+  return named.map((path) => ({ kind: 'name_file', path: path === UNKNOWN ? '' : path }));
 }
 
 const STREAMS = /^(?:-|\/dev\/(?:null|stdin|stdout|stderr|tty))$/;
 
 /** A pattern of files is the folder they are in. */
-function toAction({ value, text }: CommandWord, kind: 'read_file' | 'write_file'): CommandAction[] {
+function readFolder(text: string): string | undefined {
   const [, folder] = /^((?:[\w.-]*\/)*)[\w.*?-]*$/.exec(text) ?? [];
-  const path = value ?? (folder === undefined ? undefined : folder || '.');
+  return folder === undefined ? undefined : folder || '.';
+}
+
+function toAction({ value, text }: CommandWord, kind: 'read_file' | 'write_file'): CommandAction[] {
+  const path = value ?? readFolder(text);
   if (path === undefined || path === '')
     return [unreadableAction(`it opens '${text.slice(0, 64)}', which the shell computes`)];
   // Of another machine.

@@ -73,7 +73,13 @@ class Reader {
     }
     this.#visit(tree);
     const isRelative = (action: CommandAction): boolean =>
-      (action.kind === 'read_file' || action.kind === 'write_file') && !posix.isAbsolute(action.path);
+      (action.kind === 'read_file' ||
+        action.kind === 'write_file' ||
+        // Where the folder is not known, a name alone may be anything.
+        (action.kind === 'name_file' &&
+          action.path !== '' &&
+          (this.#folder !== undefined || /[./]/.test(action.path)))) &&
+      !posix.isAbsolute(action.path);
     const opened = this.#moves ? this.#actions.filter(isRelative) : [];
     const folder = this.#actions.some((action) => action.kind === 'set' && action.name === 'CDPATH')
       ? undefined

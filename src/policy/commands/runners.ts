@@ -179,13 +179,15 @@ const SSH: Carrier = { short: 'SFbD', text: /(?:Proxy|Local|KnownHosts)Command|P
 const NETCAT: Carrier = { short: 'ec', long: 'exec sh-exec lua-exec' };
 const VIM: Carrier = { short: 'cSsue', long: 'cmd', text: /^\+/ };
 const NODE: Carrier = { short: 'ep', long: 'eval print', stops: true };
-const NPM: Carrier = { short: 'c', long: 'call' };
+const NPM: Carrier = { short: 'c', long: 'call', text: /^(?:config|set)$/ };
+const FD: Carrier = { short: 'xX', long: 'exec' };
 
 /** By https://gtfobins.github.io and their manuals: GNU tar 1.35 and sed 4.9, git 2.43, Python 3.12, Node 22, Perl 5.38. */
 const CARRIERS: Readonly<Record<string, Carrier>> = {
   ...{ awk: AWK, gawk: AWK, mawk: AWK, nawk: AWK, vi: VIM, vim: VIM, nvim: VIM, view: VIM, ex: VIM },
   ...{ scp: SSH, sftp: SSH, nc: NETCAT, ncat: NETCAT, npm: NPM, npx: NPM },
-  ...{ node: NODE, bun: NODE, ruby: NODE, lua: NODE, julia: NODE, rake: NODE, Rscript: NODE, elixir: NODE },
+  ...{ node: NODE, bun: NODE, ruby: NODE, lua: NODE, julia: NODE, Rscript: NODE, elixir: NODE },
+  ...{ fd: FD, fdfind: FD, rake: { ...NODE, stops: false }, 'ssh-keygen': { short: 'D' } },
   ...{ docker: CONTAINERS, podman: CONTAINERS, kubectl: CONTAINERS, deno: CONTAINERS },
   gcc: { short: 'B', text: /^-(?:wrapper|fplugin|specs)/ },
   git: {
@@ -226,6 +228,8 @@ export function carriesCode(program: string, words: readonly CommandWord[]): boo
   if (name === 'git' && configuresGit(texts)) return true;
   if (name === 'sed' && !isPlainSed(texts)) return true;
   const { short = '', long, text, stops } = carrier;
+  // An interpreter without a file runs what it is fed.
+  if (stops === true && texts.every((word) => /^-(?!-?(?:v|V|h|version|help)$)/.test(word))) return true;
   const end = texts.findIndex((word, at) => !word.startsWith('-') && texts[at - 1]?.startsWith('-') !== true);
   return texts.slice(0, stops === true && end >= 0 ? end : undefined).some((word) => {
     const [, begun, letters = ''] = /^-(?:-([a-z-]+)|([A-Za-z\d]+))/.exec(word) ?? [];
