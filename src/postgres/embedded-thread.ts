@@ -43,6 +43,12 @@ const MAX_LOG_BYTES = 64 * 1024 * 1024;
 const LOOK_AT_LOG_EVERY_MS = 1000;
 const LOG_IS_LONG = `SELECT pg_current_wal_insert_lsn() - redo_lsn > ${MAX_LOG_BYTES} AS "isLong" FROM pg_control_checkpoint()`;
 
+/**
+ * Pages the engine keeps. It writes to all of this memory when it starts, so the 128 MB of its own setting would be
+ * resident; what is not kept is read from the file, which the system keeps as well.
+ */
+const BUFFERS = ['-c', 'shared_buffers=16MB'];
+
 /** Limit for one question's temporary files (sorting, hashing). */
 const MAX_TEMP_MB = 512;
 /** Where they are, relative to the directory. */
@@ -59,7 +65,9 @@ async function open(): Promise<void> {
   const { PGlite: Embedded } = await importPeer<typeof import('@electric-sql/pglite')>(module);
   // Files of a question that was ended. Postgres as a server removes them too when it starts.
   await rm(join(directory, TEMP_FOLDER), { recursive: true, force: true });
-  const db = await Embedded.create(directory);
+  // Absent from versions that take no such parameters.
+  const usual: readonly string[] | undefined = Embedded.defaultStartParams;
+  const db = await Embedded.create(directory, usual && { startParams: [...usual, ...BUFFERS] });
   pglite = db;
   saysCommand = 'command' in (await db.query('SELECT 1'));
   let last = Promise.resolve();

@@ -11,7 +11,7 @@ const PATIENCE_MS = 5000;
 const LOOK_EVERY_MS = 50;
 /**
  * By how much the process may grow while a question runs, and how large the memory of the engine may be after any
- * statement. It is 190 MB when it is opened, and does not shrink.
+ * statement. It is 128 MB when it is opened, and does not shrink.
  */
 const MAX_BYTES = 512 * 1024 * 1024;
 
