@@ -38,24 +38,32 @@ export function readRun(traceId: string, spans: readonly SpanRow[], agentSpan?: 
     hasPlan: inside.some(({ operation, name }) => operation === 'plan' || name === 'plan'),
     hasBacktracking:
       inside.some(({ name }) => name === 'backtrack') || !toolSpans.some(({ failed }) => failed),
-    isLocalModel: chats.every((span) => LOCAL_HOSTS.has(textAt(span, semconv.ATTR_SERVER_ADDRESS) ?? '')),
+    isLocalModel: chats.every(isLocal),
     turns,
     calls,
     tools: toolsOffered(chats.flatMap(listDefinitions), serversByModelName(toolSpans, turns)),
   };
 }
 
+/** Whether a model call went to this machine. */
+export function isLocal(span: SpanRow): boolean {
+  return LOCAL_HOSTS.has(textAt(span, semconv.ATTR_SERVER_ADDRESS) ?? '');
+}
+
+/** Whether a span is that of a finished run of `mcpGhost`. */
+export function isRun({ operation, attributes }: SpanRow): boolean {
+  return operation === 'invoke_agent' && attributes[ATTR_STOP_REASON] !== undefined;
+}
+
 function findAgent(traceId: string, spans: readonly SpanRow[], wanted: string | undefined): SpanRow {
-  const agents = spans.filter(
-    ({ operation, attributes }) => operation === 'invoke_agent' && attributes[ATTR_STOP_REASON] !== undefined,
-  );
+  const agents = spans.filter(isRun);
   const chosen = wanted === undefined ? agents : agents.filter(({ spanId }) => isSpan(spanId, wanted));
   const [agent, ...more] = chosen;
   if (agent !== undefined && more.length === 0) return agent;
   if (agent === undefined) {
     const where = wanted === undefined ? '' : ` with the span id ${wanted}`;
     throw unusable(
-      `The trace ${traceId} holds no finished run of mcpGhost${where} (a span invoke_agent with ${ATTR_STOP_REASON}); only those can be run again`,
+      `The trace ${traceId} holds no finished run of mcpGhost${where} (a span invoke_agent with ${ATTR_STOP_REASON})`,
     );
   }
   const ids = agents.map(({ spanId }) => spanId).join(', ');
@@ -104,7 +112,7 @@ function toTurn(span: SpanRow): StoredTurn {
   };
 }
 
-function readUsage({ tokens }: SpanRow): TokenUsage | undefined {
+export function readUsage({ tokens }: SpanRow): TokenUsage | undefined {
   if (tokens.estimated || (tokens.input === null && tokens.output === null)) return undefined;
   return {
     inputTokens: tokens.input ?? undefined,

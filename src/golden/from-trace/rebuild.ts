@@ -18,13 +18,15 @@ import {
   type GoldenCategory,
   type GoldenSource,
   readGolden,
+  type UnsealedGolden,
   writeGolden,
 } from '../file/index.ts';
 import { recordRun } from '../record/index.ts';
 import { assertSameCourse, withStoredTimes } from './course.ts';
 import { playModel, playServers, toBaseUrl } from './played-trace.ts';
-import { readRun } from './read-run.ts';
-import { readSpans } from './spans.ts';
+import { goldenOfTrace } from './program-trace.ts';
+import { isRun, readRun } from './read-run.ts';
+import { readSpans, type SpanRow } from './spans.ts';
 import type { StoredRun } from './stored-run.ts';
 
 export interface GoldenFromTraceOptions {
@@ -69,7 +71,10 @@ export async function goldenFromTrace(db: Queryable, options: GoldenFromTraceOpt
     having('a database, an object with a method query()', 'query'),
   );
   checkOptions(options, OPTIONS, 'goldenFromTrace()');
-  const run = readRun(options.traceId, await readSpans(db, options.traceId), options.spanId);
+  const spans = await readSpans(db, options.traceId);
+  if (options.spanId === undefined && !spans.some(isRun))
+    return await writeGolden(options.path, ofProgram(spans, options));
+  const run = readRun(options.traceId, spans, options.spanId);
   const folder = await mkdtemp(join(tmpdir(), 'golden-from-trace-'));
   try {
     const file = join(folder, 'golden.json');
@@ -80,6 +85,23 @@ export async function goldenFromTrace(db: Queryable, options: GoldenFromTraceOpt
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+function ofProgram(spans: readonly SpanRow[], options: GoldenFromTraceOptions): UnsealedGolden {
+  const { lacks, ...golden } = goldenOfTrace(options.traceId, spans, {
+    test_name: nameOf(options),
+    recorded_at: new Date(spans[0]?.startedMs ?? 0).toISOString(),
+  });
+  return {
+    ...golden,
+    description: `Made from the trace ${options.traceId}. It lacks: ${lacks.join('; ')}.`,
+    category: options.category ?? golden.category,
+    source: options.source ?? golden.source,
+  };
+}
+
+function nameOf({ testName, traceId }: GoldenFromTraceOptions): string {
+  return testName ?? `trace_${traceId.replaceAll('-', '').slice(0, 8)}`;
 }
 
 async function recordAgain(run: StoredRun, file: string, options: GoldenFromTraceOptions): Promise<void> {
@@ -116,7 +138,7 @@ async function recordAgain(run: StoredRun, file: string, options: GoldenFromTrac
     {
       mode: 'record',
       path: file,
-      testName: options.testName ?? `trace_${run.traceId.replaceAll('-', '').slice(0, 8)}`,
+      testName: nameOf(options),
       description: `Made from the trace ${run.traceId}: texts, calls, results, tokens and times are those of the run; wire forms are composed from them.`,
       category: options.category ?? (failed ? 'error_recovery' : 'happy_path'),
       source: options.source ?? (run.isLocalModel ? 'scripted' : 'recorded'),

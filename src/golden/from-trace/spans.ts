@@ -1,5 +1,12 @@
+import { SpanKind } from '@opentelemetry/api';
 import { ObservatoryError, semconv } from '../../base/index.ts';
-import { type Message, parseInstructions, parseMessages } from '../../interaction/index.ts';
+import {
+  type Message,
+  parseInstructions,
+  parseMessages,
+  type SpanEventView,
+  type SpanView,
+} from '../../interaction/index.ts';
 import { canonicalUuid, type Queryable, uuidToSpanId } from '../../postgres/index.ts';
 import { readFinishReason } from '../../wire/index.ts';
 
@@ -14,6 +21,9 @@ export interface SpanRow {
   readonly provider: string | null;
   readonly model: string | null;
   readonly toolName: string | null;
+  readonly serverName: string | null;
+  /** In the words of the table: `client`, `server`, `internal`. */
+  readonly kind: string | null;
   readonly finishReason: string | null;
   readonly responseId: string | null;
   readonly failed: boolean;
@@ -28,13 +38,15 @@ export interface SpanRow {
     readonly estimated: boolean;
   };
   readonly attributes: Readonly<Record<string, unknown>>;
+  /** What readers of any dialect take. */
+  readonly view: SpanView;
 }
 
 /** More than any run has. */
 const MAX_SPANS = 20_000;
 
 const SELECT = `SELECT span_id::text AS span_id, parent_span_id::text AS parent_span_id, span_name, operation, method,
-  provider, model, tool_name, finish_reason, response_id, status_code,
+  provider, model, tool_name, server_name, span_kind, scope, events::text AS events, finish_reason, response_id, status_code,
   extract(epoch FROM mcp_traces_time(start_time))::double precision * 1000 AS started_ms,
   extract(epoch FROM end_time)::double precision * 1000 AS ended_ms,
   prompt_tokens, completion_tokens, cached_prompt_tokens, cache_write_tokens, reasoning_tokens, tokens_estimated,
@@ -64,6 +76,7 @@ export async function readSpans(db: Queryable, traceId: string): Promise<SpanRow
 function readSpan(row: Readonly<Record<string, unknown>>): SpanRow {
   const text = (name: string): string | null => (typeof row[name] === 'string' ? row[name] : null);
   const count = (name: string): number | null => (row[name] === null ? null : Number(row[name]));
+  const attributes = JSON.parse(text('attributes') ?? '{}') as Record<string, unknown>;
   return {
     spanId: hexId(String(row.span_id)),
     parentId: row.parent_span_id === null ? null : hexId(String(row.parent_span_id)),
@@ -73,6 +86,8 @@ function readSpan(row: Readonly<Record<string, unknown>>): SpanRow {
     provider: text('provider'),
     model: text('model'),
     toolName: text('tool_name'),
+    serverName: text('server_name'),
+    kind: text('span_kind'),
     finishReason: text('finish_reason'),
     responseId: text('response_id'),
     failed: row.status_code === 'error',
@@ -86,7 +101,18 @@ function readSpan(row: Readonly<Record<string, unknown>>): SpanRow {
       reasoning: count('reasoning_tokens'),
       estimated: row.tokens_estimated === true,
     },
-    attributes: JSON.parse(text('attributes') ?? '{}') as Record<string, unknown>,
+    attributes,
+    view: {
+      name: String(row.span_name),
+      kind: text('span_kind') === 'client' ? SpanKind.CLIENT : SpanKind.INTERNAL,
+      attributes: {
+        ...attributes,
+        [semconv.ATTR_GEN_AI_OPERATION_NAME]: text('operation') ?? undefined,
+        [semconv.ATTR_MCP_METHOD_NAME]: text('method') ?? undefined,
+      },
+      events: JSON.parse(text('events') ?? '[]') as SpanEventView[],
+      instrumentationScope: { name: text('scope') ?? '' },
+    },
   };
 }
 

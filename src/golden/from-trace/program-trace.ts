@@ -1,0 +1,252 @@
+/** A golden of a program that knows nothing of it, from the spans of its model calls and calls of MCP tools. */
+import { semconv } from '../../base/index.ts';
+import { interactionKind, isModelCall, readSpanMessages } from '../../interaction/index.ts';
+import { isObject, type JsonObject, parseContainerOrKeep, toText } from '../../json/index.ts';
+import { openAiResponses, PROVIDERS, readFinishReason, type WireApi } from '../../wire/index.ts';
+import {
+  contentMessages,
+  contentTools,
+  exchangeUsage,
+  goldenOfProgram,
+  type McpCall,
+  type ProgramHead,
+  type ProgramPart,
+  type RequestContent,
+  Scrubber,
+  type UnsealedGolden,
+  type WireResponse,
+  writeWhole,
+  writtenCalls,
+} from '../file/index.ts';
+import { isLocal, readUsage } from './read-run.ts';
+import { notCaptured, type SpanRow, unusable } from './spans.ts';
+
+/** What no trace holds. */
+const NEVER_HELD =
+  'parameters of requests but the model, media, reasoning, pieces of streams, failed attempts, and how servers are reached';
+
+interface ModelCall {
+  readonly span: SpanRow;
+  readonly api: WireApi;
+  readonly content: RequestContent;
+  readonly response: WireResponse;
+}
+
+/** Positions of starts and ends among all of them; a call that took no time ends after it began. */
+type OrderOf = (span: SpanRow) => readonly [asked: number, answered: number];
+
+/** @throws ObservatoryError `TRACE_UNUSABLE` for a trace of which no model call has its content. */
+export function goldenOfTrace(
+  traceId: string,
+  spans: readonly SpanRow[],
+  head: ProgramHead,
+): UnsealedGolden & { readonly lacks: readonly string[] } {
+  const models = innermost(
+    spans.filter(({ view }) => isModelCall(interactionKind(view))),
+    spans,
+  );
+  const told = models.flatMap((span) => toModelCall(span) ?? []);
+  const [first] = models;
+  if (first === undefined) throw unusable(`The trace ${traceId} holds no model call`);
+  if (told.length === 0) throw notCaptured(first);
+  const tools = spans.filter(({ method, kind }) => method === 'tools/call' && kind !== 'server');
+  const calls = tools.flatMap((span) => toCall(span) ?? []);
+  const order = inOrder([...told, ...calls].map(({ span }) => span));
+  const known = (['model', 'tools'] as const).filter((name) => told.every(({ content }) => name in content));
+  const offered = told.flatMap(({ content }) => content.tools ?? []);
+  const servers = [...new Set(calls.map(({ call }) => call.server))];
+  const parts: ProgramPart[] = [
+    ...servers.flatMap((server, at) => serverParts(server, at, calls, offered)),
+    ...told.map((one) => exchangePart(one, known, order(one.span))),
+    ...calls.map(({ span, call }) => ({ call: { ...call, order: order(span) } })),
+  ];
+  const lacks = listLacks(spans, models.length - told.length, tools.length - calls.length, known);
+  const golden = goldenOfProgram(head, new Scrubber().clean(parts), true);
+  return { ...golden, lacks };
+}
+
+/** Frameworks repeat what the call below theirs says. A parent that had ended is the call before. */
+function innermost(calls: readonly SpanRow[], spans: readonly SpanRow[]): SpanRow[] {
+  const byId = new Map(spans.map((span) => [span.spanId, span]));
+  const outer = new Set<SpanRow>();
+  for (const call of calls) {
+    const seen = new Set([call]);
+    let above = byId.get(call.parentId ?? '');
+    while (above !== undefined && !seen.has(above) && !outer.has(above)) {
+      seen.add(above);
+      if (above.endedMs > call.startedMs) outer.add(above);
+      above = byId.get(above.parentId ?? '');
+    }
+  }
+  return calls.filter((call) => !outer.has(call));
+}
+
+function toModelCall(span: SpanRow): ModelCall | undefined {
+  const { input, output } = readSpanMessages(span.view);
+  const api = findApi(span);
+  const [said] = output ?? [];
+  if (input === undefined || api === undefined || (said === undefined && !span.failed)) return undefined;
+  const model = toText(span.attributes[semconv.ATTR_GEN_AI_REQUEST_MODEL]);
+  const given = span.attributes[semconv.ATTR_GEN_AI_TOOL_DEFINITIONS] ?? span.attributes['ai.prompt.tools'];
+  const tools = contentTools(given);
+  const content = {
+    ...(model === undefined ? {} : { model }),
+    messages: contentMessages(input),
+    ...(tools.length === 0 ? {} : { tools }),
+  };
+  if (said === undefined) return { span, api, content, response: failedResponse(span) };
+  const reason = readFinishReason(span.finishReason ?? undefined);
+  const response = writeWhole(api, {
+    id: span.responseId ?? span.spanId,
+    model: span.model ?? model,
+    text: said.parts.map((part) => (part.type === 'text' ? part.content : '')).join(''),
+    calls: writtenCalls(said.parts.filter((part) => part.type === 'tool_call')),
+    // The provider's own words for a normal end follow from the answer.
+    finishReason: ['stop', 'tool_calls', 'other'].includes(reason) ? undefined : reason,
+    usage: readUsage(span),
+  });
+  return { span, api, content, response };
+}
+
+/** In which a golden holds answers; of another provider OpenAI's, which most imitate. */
+function findApi({ provider, attributes }: SpanRow): WireApi | undefined {
+  if (attributes[semconv.ATTR_OPENAI_API_TYPE] === 'responses') return openAiResponses;
+  return (PROVIDERS.find(({ name }) => name === provider) ?? PROVIDERS[0])?.apis[0];
+}
+
+function failedResponse({ attributes, name }: SpanRow): WireResponse {
+  const kind = toText(attributes[semconv.ATTR_ERROR_TYPE]) ?? 'error';
+  const status = Number(attributes[semconv.ATTR_HTTP_RESPONSE_STATUS_CODE] ?? kind);
+  if (!(status >= 400 && status < 600))
+    return { status: 0, headers: {}, error: { code: null, message: `${name} failed: ${kind}` } };
+  const error = { message: 'The provider refused the request', type: kind };
+  return { status, headers: { 'content-type': 'application/json' }, body: { error } };
+}
+
+function exchangePart(
+  { span, api, content, response }: ModelCall,
+  known: readonly string[],
+  order: readonly [number, number],
+): ProgramPart {
+  const { messages, ...rest } = content;
+  const kept = Object.fromEntries(Object.entries(rest).filter(([name]) => known.includes(name)));
+  const exchange = {
+    content_only: true as const,
+    request: { method: 'POST', path: pathOf(api), headers: {}, body: { ...kept, messages } },
+    response,
+    token_usage: exchangeUsage(readUsage(span)),
+    duration_ms: durationOf(span),
+    started_at: new Date(span.startedMs).toISOString(),
+    order,
+  };
+  return { exchange, is_from_provider: !isLocal(span), sdk: null };
+}
+
+function toCall(span: SpanRow): { readonly span: SpanRow; readonly call: McpCall } | undefined {
+  const given = readSpanMessages(span.view).toolArguments ?? {};
+  const result = parseContainerOrKeep(span.attributes[semconv.ATTR_GEN_AI_TOOL_CALL_RESULT]);
+  const code = Number(span.attributes[semconv.ATTR_ERROR_TYPE]);
+  const isError = span.failed && Number.isInteger(code);
+  if (!isObject(given) || (result === undefined && !isError)) return undefined;
+  const text = typeof result === 'string' ? result : JSON.stringify(result ?? '');
+  const isResult = isObject(result) && ('content' in result || 'structuredContent' in result);
+  const call: McpCall = {
+    server: span.serverName ?? 'server',
+    tool: span.toolName ?? '',
+    arguments: given,
+    ...(isError
+      ? { outcome: 'error', error: { code, message: text } }
+      : { outcome: 'result', result: isResult ? result : { content: [{ type: 'text', text }] } }),
+    duration_ms: durationOf(span),
+  };
+  return { span, call };
+}
+
+/** What a server offered: the tools that were called, and of the first server those that nobody called. */
+function serverParts(
+  server: string,
+  at: number,
+  calls: readonly { readonly span: SpanRow; readonly call: McpCall }[],
+  offered: readonly JsonObject[],
+): ProgramPart[] {
+  const called = new Set(calls.filter(({ call }) => call.server === server).map(({ call }) => call.tool));
+  const others = new Set(calls.map(({ call }) => call.tool));
+  const tools = new Map<string, JsonObject>([...called].map((name) => [name, { name, inputSchema: ANY }]));
+  for (const { name, description, parameters } of offered) {
+    const given = String(name);
+    // A framework puts the name of the server before that of the tool.
+    const tool = [...others].find((other) => given === other || given.endsWith(`_${other}`)) ?? given;
+    if (called.has(tool) || (at === 0 && !others.has(tool)))
+      tools.set(tool, { name: tool, description, inputSchema: parameters });
+  }
+  const [span] = calls.flatMap((one) => (one.call.server === server ? [one.span] : []));
+  const info = { name: server, version: toText(span?.attributes['observatory.mcp.server.version']) ?? '0' };
+  const version = toText(span?.attributes[semconv.ATTR_MCP_PROTOCOL_VERSION]) ?? '2025-06-18';
+  const capabilities = { tools: {} };
+  const answer = (tool: string, result: JsonObject): ProgramPart => ({
+    call: { server, tool, arguments: {}, outcome: 'result', result, duration_ms: 0 },
+  });
+  const connection = {
+    outcome: 'ready' as const,
+    protocol_version: version,
+    server_info: info,
+    capabilities,
+    instructions: null,
+    tool_lists: [[...tools.values()]],
+  };
+  return [
+    { server, at: 0, connection },
+    answer('initialize', { protocolVersion: version, capabilities, serverInfo: info }),
+    answer('tools/list', { tools: [...tools.values()] }),
+  ];
+}
+
+const ANY = { type: 'object' };
+
+function inOrder(spans: readonly SpanRow[]): OrderOf {
+  const ends = spans.flatMap((span) => [
+    { span, at: span.startedMs, side: 0 },
+    { span, at: Math.max(span.endedMs, span.startedMs + 0.0005), side: 1 },
+  ]);
+  const positions = new Map<SpanRow, [number, number]>(spans.map((span) => [span, [0, 0]]));
+  // What ended when another began was what that one waited for. The first positions are those of what servers offer.
+  for (const [index, { span, side }] of ends.sort((a, b) => a.at - b.at || b.side - a.side).entries())
+    (positions.get(span) as [number, number])[side] = index + FIRST_POSITION;
+  return (span) => positions.get(span) ?? [0, 0];
+}
+
+const FIRST_POSITION = 10_000;
+
+function listLacks(
+  spans: readonly SpanRow[],
+  models: number,
+  tools: number,
+  known: readonly string[],
+): string[] {
+  const methods = spans.flatMap(({ method }) => (method === null || HELD.test(method) ? [] : [method]));
+  return [
+    models > 0 && `the content of ${models} model calls`,
+    tools > 0 && `arguments or results of ${tools} tool calls`,
+    !known.includes('tools') && 'definitions of tools',
+    !known.includes('model') && 'models that were asked for',
+    methods.length > 0 && `answers to ${[...new Set(methods)].join(', ')}`,
+    NEVER_HELD,
+  ].filter((one) => one !== false);
+}
+
+/** Methods whose answers a golden from a trace has, or needs not. */
+const HELD = /^(?:tools\/call|tools\/list|initialize|ping|server\/discover|notifications\/.*)$/;
+
+function pathOf({ name }: WireApi): string {
+  return PATHS.get(name) ?? '/v1/chat/completions';
+}
+
+const PATHS: ReadonlyMap<string, string> = new Map([
+  ['openai.responses', '/v1/responses'],
+  ['anthropic.messages', '/v1/messages'],
+  ['gemini.generate_content', '/v1beta/models/model:generateContent'],
+]);
+
+function durationOf({ startedMs, endedMs }: SpanRow): number {
+  return Math.round(endedMs - startedMs);
+}
