@@ -1,10 +1,10 @@
 /** Exchanges of which only the content is known: how their requests are compared, and how answers are written. */
 import { type Message, parseRequest, readOfferedTools, toolResultText } from '../../interaction/index.ts';
-import { isObject, type JsonObject } from '../../json/index.ts';
-import { apiOfPath, type WireApi, type WrittenAnswer } from '../../wire/index.ts';
+import { isObject, type JsonObject, parseContainerOrKeep } from '../../json/index.ts';
+import { apiOfPath, readFinishReason, type WireApi, type WrittenAnswer } from '../../wire/index.ts';
 import { GoldenMismatchError } from './difference.ts';
 import type { ProviderExchange, StreamEvent, WireRequest, WireResponse } from './format.ts';
-import { askedModel, readExchange } from './read-exchange.ts';
+import { askedModel, readAnswer, readExchange } from './read-exchange.ts';
 
 /** What a request says, in the form of any provider; each part is a message, and those of the system come first. */
 export interface RequestContent extends JsonObject {
@@ -31,27 +31,46 @@ function toParts({ role, parts }: Message): Message[] {
         return [{ role: 'assistant', parts: [{ type, name, arguments: given }] }];
       }
       case 'tool_call_response':
-        return [{ role: 'tool', parts: [{ type: part.type, response: toolResultText(part.response) }] }];
+        return [{ role: 'tool', parts: [{ type: part.type, response: readResult(part.response) }] }];
       default:
         return [];
     }
   });
 }
 
-/** The definitions of offered tools, in the form of any provider. */
+/** The text of a result, which some programs send as JSON of the whole. */
+function readResult(response: unknown): string {
+  return toolResultText(parseContainerOrKeep(response));
+}
+
+/** The definitions of offered tools, in the form of any provider, without keywords that programs made up. */
 export function contentTools(tools: unknown): JsonObject[] {
   return readOfferedTools(tools)
     .map(({ name, definition }) => ({
       name,
       description: definition?.description ?? '',
-      parameters: definition?.schema ?? {},
+      parameters: withoutOwnKeywords(definition?.schema ?? {}),
     }))
     .sort((left, right) => (left.name < right.name ? -1 : 1));
 }
 
+function withoutOwnKeywords(schema: unknown): unknown {
+  return JSON.parse(JSON.stringify(schema, (key, value) => (key.startsWith('x-') ? undefined : value)));
+}
+
+/** What requests are matched by, of a golden that holds their content; undefined for one that holds whole requests. */
+export function contentMembers(exchanges: readonly ProviderExchange[]): ReadonlySet<string> | undefined {
+  const bodies = exchanges.flatMap((one) => (one.content_only === true ? [one.request.body] : []));
+  if (bodies.length === 0) return undefined;
+  const hasSystem = bodies.some((body) =>
+    contentMessages(parseRequest(body)).some(({ role }) => role === 'system'),
+  );
+  return new Set([...bodies.flatMap((body) => Object.keys(body ?? {})), ...(hasSystem ? ['system'] : [])]);
+}
+
 /**
  * The content of a request as it is sent.
- * @param known names of the members that recorded requests have; others are left out.
+ * @param known names of the members that recorded requests have, `system` for messages of it; others are left out.
  * @param liveTools leave out tool results, which vary when tools run for real.
  */
 export function contentOf(
@@ -61,10 +80,12 @@ export function contentOf(
 ): RequestContent {
   const given = isObject(body) ? body : {};
   const model = askedModel(path, body);
-  const messages = contentMessages(parseRequest(given));
+  const messages = contentMessages(parseRequest(given)).filter(
+    ({ role }) => !(liveTools && role === 'tool') && (role !== 'system' || known.has('system')),
+  );
   return {
     ...(known.has('model') && model !== undefined ? { model } : {}),
-    messages: liveTools ? messages.filter(({ role }) => role !== 'tool') : messages,
+    messages,
     ...(known.has('tools') ? { tools: contentTools(given.tools ?? given.toolConfig) } : {}),
   };
 }
@@ -82,7 +103,15 @@ export function answerTo({ path, body }: WireRequest, exchange: ProviderExchange
       `A golden from a trace holds what a model said, which cannot be written as the API at ${path} would`,
     );
   const { text, calls, finishReason, usage, model } = readExchange(exchange);
-  const answer = { id: `trace-${iteration}`, model, text, calls: writtenCalls(calls), finishReason, usage };
+  const id = readAnswer(exchange.request.path, response)?.id ?? `trace-${iteration}`;
+  const answer = {
+    id,
+    model,
+    text,
+    calls: writtenCalls(calls),
+    finishReason: oddFinish(finishReason),
+    usage,
+  };
   if ((isObject(body) && body.stream === true) || path.includes(':stream'))
     return {
       status: 200,
@@ -90,6 +119,12 @@ export function answerTo({ path, body }: WireRequest, exchange: ProviderExchange
       events: api.writeStream(answer).map((event): StreamEvent => ({ raw: event.trimEnd() })),
     };
   return writeWhole(api, answer);
+}
+
+/** Why a model stopped; undefined for what follows from its answer, in the words of each provider. */
+export function oddFinish(word: string | undefined): string | undefined {
+  const reason = readFinishReason(word);
+  return ['stop', 'tool_calls', 'other'].includes(reason) ? undefined : reason;
 }
 
 export function writtenCalls(

@@ -15,9 +15,11 @@ export {
 export { sealGolden } from './checksum.ts';
 export {
   answerTo,
+  contentMembers,
   contentMessages,
   contentOf,
   contentTools,
+  oddFinish,
   type RequestContent,
   writeWhole,
   writtenCalls,

@@ -2,13 +2,14 @@
 import { semconv } from '../../base/index.ts';
 import { interactionKind, isModelCall, readSpanMessages } from '../../interaction/index.ts';
 import { isObject, type JsonObject, parseContainerOrKeep, toText } from '../../json/index.ts';
-import { openAiResponses, PROVIDERS, readFinishReason, type WireApi } from '../../wire/index.ts';
+import { openAiChat, openAiResponses, PROVIDERS, type WireApi } from '../../wire/index.ts';
 import {
   contentMessages,
   contentTools,
   exchangeUsage,
   goldenOfProgram,
   type McpCall,
+  oddFinish,
   type ProgramHead,
   type ProgramPart,
   type RequestContent,
@@ -60,7 +61,8 @@ export function goldenOfTrace(
     ...told.map((one) => exchangePart(one, known, order(one.span))),
     ...calls.map(({ span, call }) => ({ call: { ...call, order: order(span) } })),
   ];
-  const lacks = listLacks(spans, models.length - told.length, tools.length - calls.length, known);
+  const hasSystem = told.some(({ content }) => content.messages.some(({ role }) => role === 'system'));
+  const lacks = listLacks(spans, models.length - told.length, tools.length - calls.length, known, hasSystem);
   const golden = goldenOfProgram(head, new Scrubber().clean(parts), true);
   return { ...golden, lacks };
 }
@@ -85,7 +87,7 @@ function toModelCall(span: SpanRow): ModelCall | undefined {
   const { input, output } = readSpanMessages(span.view);
   const api = findApi(span);
   const [said] = output ?? [];
-  if (input === undefined || api === undefined || (said === undefined && !span.failed)) return undefined;
+  if (input === undefined || (said === undefined && !span.failed)) return undefined;
   const model = toText(span.attributes[semconv.ATTR_GEN_AI_REQUEST_MODEL]);
   const given = span.attributes[semconv.ATTR_GEN_AI_TOOL_DEFINITIONS] ?? span.attributes['ai.prompt.tools'];
   const tools = contentTools(given);
@@ -95,23 +97,22 @@ function toModelCall(span: SpanRow): ModelCall | undefined {
     ...(tools.length === 0 ? {} : { tools }),
   };
   if (said === undefined) return { span, api, content, response: failedResponse(span) };
-  const reason = readFinishReason(span.finishReason ?? undefined);
   const response = writeWhole(api, {
     id: span.responseId ?? span.spanId,
     model: span.model ?? model,
     text: said.parts.map((part) => (part.type === 'text' ? part.content : '')).join(''),
     calls: writtenCalls(said.parts.filter((part) => part.type === 'tool_call')),
-    // The provider's own words for a normal end follow from the answer.
-    finishReason: ['stop', 'tool_calls', 'other'].includes(reason) ? undefined : reason,
+    finishReason: oddFinish(span.finishReason ?? undefined),
     usage: readUsage(span),
   });
   return { span, api, content, response };
 }
 
-/** In which a golden holds answers; of another provider OpenAI's, which most imitate. */
-function findApi({ provider, attributes }: SpanRow): WireApi | undefined {
+/** In which a golden holds answers: OpenAI's, which most imitate, where a span does not tell. */
+function findApi({ provider, attributes }: SpanRow): WireApi {
   if (attributes[semconv.ATTR_OPENAI_API_TYPE] === 'responses') return openAiResponses;
-  return (PROVIDERS.find(({ name }) => name === provider) ?? PROVIDERS[0])?.apis[0];
+  const [own] = PROVIDERS.find(({ name }) => name === provider)?.apis ?? [];
+  return own === undefined || own === openAiResponses ? openAiChat : own;
 }
 
 function failedResponse({ attributes, name }: SpanRow): WireResponse {
@@ -171,13 +172,15 @@ function serverParts(
 ): ProgramPart[] {
   const called = new Set(calls.filter(({ call }) => call.server === server).map(({ call }) => call.tool));
   const others = new Set(calls.map(({ call }) => call.tool));
+  const argumentsOf = (tool: string) =>
+    calls.flatMap(({ call }) => (call.server === server && call.tool === tool ? [call.arguments] : []));
   const tools = new Map<string, JsonObject>([...called].map((name) => [name, { name, inputSchema: ANY }]));
   for (const { name, description, parameters } of offered) {
     const given = String(name);
     // A framework puts the name of the server before that of the tool.
     const tool = [...others].find((other) => given === other || given.endsWith(`_${other}`)) ?? given;
     if (called.has(tool) || (at === 0 && !others.has(tool)))
-      tools.set(tool, { name: tool, description, inputSchema: parameters });
+      tools.set(tool, { name: tool, description, inputSchema: loosened(parameters, argumentsOf(tool)) });
   }
   const [span] = calls.flatMap((one) => (one.call.server === server ? [one.span] : []));
   const info = { name: server, version: toText(span?.attributes['observatory.mcp.server.version']) ?? '0' };
@@ -203,6 +206,14 @@ function serverParts(
 
 const ANY = { type: 'object' };
 
+/** Some programs require every argument of a model, and leave out of the call what it did not give. */
+function loosened(schema: unknown, given: readonly JsonObject[]): unknown {
+  if (!isObject(schema) || !isObject(schema.properties) || !Array.isArray(schema.required)) return schema;
+  if (schema.required.length < Object.keys(schema.properties).length) return schema;
+  const required = schema.required.filter((name) => given.every((args) => String(name) in args));
+  return { ...schema, required };
+}
+
 function inOrder(spans: readonly SpanRow[]): OrderOf {
   const ends = spans.flatMap((span) => [
     { span, at: span.startedMs, side: 0 },
@@ -222,6 +233,7 @@ function listLacks(
   models: number,
   tools: number,
   known: readonly string[],
+  hasSystem: boolean,
 ): string[] {
   const methods = spans.flatMap(({ method }) => (method === null || HELD.test(method) ? [] : [method]));
   return [
@@ -229,6 +241,7 @@ function listLacks(
     tools > 0 && `arguments or results of ${tools} tool calls`,
     !known.includes('tools') && 'definitions of tools',
     !known.includes('model') && 'models that were asked for',
+    !hasSystem && 'messages of the system',
     methods.length > 0 && `answers to ${[...new Set(methods)].join(', ')}`,
     NEVER_HELD,
   ].filter((one) => one !== false);

@@ -54,11 +54,12 @@ const OPTIONS: OptionKinds<GoldenFromTraceOptions> = {
 };
 
 /**
- * Makes a golden from a run of `mcpGhost` that was stored in `mcp_traces` with captured content.
+ * Makes a golden from a run that was stored in `mcp_traces` with captured content.
  *
- * Spans hold the content, not the bytes. So the run is repeated against local servers that replay the trace, and recorded
- * like any other run. The golden is written only if the run took the same course, request by request. It lacks what spans
- * do not hold: reasoning with its signatures, failed attempts, how servers are started, and tool annotations.
+ * Spans hold the content, not the bytes. A golden of a program holds that content, and says in its description what it
+ * lacks. A run of `mcpGhost` is repeated against local servers that replay the trace, and recorded like any other run. Its
+ * golden is written only if it took the same course, request by request. It lacks what spans do not hold: reasoning with
+ * its signatures, failed attempts, how servers are started, and tool annotations.
  *
  * @returns the golden as written.
  * @throws ObservatoryError `TRACE_UNUSABLE` if the trace is missing, has no run, or lacks its content; the message says

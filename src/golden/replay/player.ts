@@ -5,6 +5,7 @@ import { isImageLabel } from '../../wire/index.ts';
 import {
   A_GOLDEN,
   answerTo,
+  contentMembers,
   contentOf,
   FORMS,
   fromWireResponse,
@@ -80,8 +81,7 @@ export class GoldenPlayer {
     this.learned = learned;
     const noted = options.learn === true ? learned : undefined;
     this.#exchanges = new Entries('.request', golden.comparison.matchers, noted);
-    const [told] = golden.provider_responses.filter((exchange) => exchange.content_only === true);
-    this.#content = isObject(told?.request.body) ? new Set(Object.keys(told.request.body)) : undefined;
+    this.#content = contentMembers(golden.provider_responses);
     this.turns = new AnswerTurns(golden);
     this.cassette = new CassettePlayer(golden, (error) => this.missed(error), this.scrubber, noted);
     for (const [index, exchange] of golden.provider_responses.entries()) {
