@@ -1,7 +1,15 @@
 /** A golden of a program that knows nothing of it, from the spans of its model calls and calls of MCP tools. */
 import { semconv } from '../../base/index.ts';
-import { interactionKind, isModelCall, readSpanMessages } from '../../interaction/index.ts';
-import { isObject, type JsonObject, parseContainerOrKeep, toText } from '../../json/index.ts';
+import {
+  interactionKind,
+  isModelCall,
+  type Message,
+  type RequestedToolCall,
+  readSpanMessages,
+  toolResultText,
+} from '../../interaction/index.ts';
+import { isObject, type JsonObject, parseContainerOrKeep } from '../../json/index.ts';
+import type { TokenUsage } from '../../signals/index.ts';
 import { openAiChat, openAiResponses, PROVIDERS, type WireApi } from '../../wire/index.ts';
 import {
   contentMessages,
@@ -19,8 +27,10 @@ import {
   writeWhole,
   writtenCalls,
 } from '../file/index.ts';
-import { isLocal, readUsage } from './read-run.ts';
-import { notCaptured, type SpanRow, unusable } from './spans.ts';
+import { type StoredCall, toolsByServer } from './offered-tools.ts';
+import { notCaptured, type SpanRow, textAt, unusable } from './spans.ts';
+
+const LOCAL_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1', '[::1]']);
 
 /** What no trace holds. */
 const NEVER_HELD =
@@ -29,19 +39,30 @@ const NEVER_HELD =
 interface ModelCall {
   readonly span: SpanRow;
   readonly api: WireApi;
+  readonly input: readonly Message[];
   readonly content: RequestContent;
+  /** Calls that the model asked for. */
+  readonly asked: readonly RequestedToolCall[];
   readonly response: WireResponse;
 }
 
 /** Positions of starts and ends among all of them; a call that took no time ends after it began. */
 type OrderOf = (span: SpanRow) => readonly [asked: number, answered: number];
 
+interface TracedGolden extends UnsealedGolden {
+  /** In words. */
+  readonly lacks: readonly string[];
+  /** Of a model or tool call without its content. */
+  readonly missing: SpanRow | undefined;
+}
+
 /** @throws ObservatoryError `TRACE_UNUSABLE` for a trace of which no model call has its content. */
 export function goldenOfTrace(
   traceId: string,
   spans: readonly SpanRow[],
   head: ProgramHead,
-): UnsealedGolden & { readonly lacks: readonly string[] } {
+  isGhost = false,
+): TracedGolden {
   const models = innermost(
     spans.filter(({ view }) => isModelCall(interactionKind(view))),
     spans,
@@ -51,20 +72,23 @@ export function goldenOfTrace(
   if (first === undefined) throw unusable(`The trace ${traceId} holds no model call`);
   if (told.length === 0) throw notCaptured(first);
   const tools = spans.filter(({ method, kind }) => method === 'tools/call' && kind !== 'server');
-  const calls = tools.flatMap((span) => toCall(span) ?? []);
+  const calls = tools.flatMap((span) => toCall(span, told) ?? []);
   const order = inOrder([...told, ...calls].map(({ span }) => span));
   const known = (['model', 'tools'] as const).filter((name) => told.every(({ content }) => name in content));
   const offered = told.flatMap(({ content }) => content.tools ?? []);
-  const servers = [...new Set(calls.map(({ call }) => call.server))];
+  const asked = told.flatMap(({ asked }) => asked);
   const parts: ProgramPart[] = [
-    ...servers.flatMap((server, at) => serverParts(server, at, calls, offered)),
+    ...[...toolsByServer(offered, asked, calls, isGhost)].flatMap(([server, tools]) =>
+      serverParts(server, tools, calls),
+    ),
     ...told.map((one) => exchangePart(one, known, order(one.span))),
     ...calls.map(({ span, call }) => ({ call: { ...call, order: order(span) } })),
   ];
   const hasSystem = told.some(({ content }) => content.messages.some(({ role }) => role === 'system'));
   const lacks = listLacks(spans, models.length - told.length, tools.length - calls.length, known, hasSystem);
   const golden = goldenOfProgram(head, new Scrubber().clean(parts), true);
-  return { ...golden, lacks };
+  const held = new Set([...told, ...calls].map(({ span }) => span));
+  return { ...golden, lacks, missing: [...models, ...tools].find((span) => !held.has(span)) };
 }
 
 /** Frameworks repeat what the call below theirs says. A parent that had ended is the call before. */
@@ -88,7 +112,7 @@ function toModelCall(span: SpanRow): ModelCall | undefined {
   const api = findApi(span);
   const [said] = output ?? [];
   if (input === undefined || (said === undefined && !span.failed)) return undefined;
-  const model = toText(span.attributes[semconv.ATTR_GEN_AI_REQUEST_MODEL]);
+  const model = textAt(span, semconv.ATTR_GEN_AI_REQUEST_MODEL);
   const given = span.attributes[semconv.ATTR_GEN_AI_TOOL_DEFINITIONS] ?? span.attributes['ai.prompt.tools'];
   const tools = contentTools(given);
   const content = {
@@ -96,16 +120,17 @@ function toModelCall(span: SpanRow): ModelCall | undefined {
     messages: contentMessages(input),
     ...(tools.length === 0 ? {} : { tools }),
   };
-  if (said === undefined) return { span, api, content, response: failedResponse(span) };
+  const asked = (said?.parts ?? []).filter((part) => part.type === 'tool_call');
+  if (said === undefined) return { span, api, input, content, asked, response: failedResponse(span) };
   const response = writeWhole(api, {
     id: span.responseId ?? span.spanId,
     model: span.model ?? model,
     text: said.parts.map((part) => (part.type === 'text' ? part.content : '')).join(''),
-    calls: writtenCalls(said.parts.filter((part) => part.type === 'tool_call')),
+    calls: writtenCalls(asked),
     finishReason: oddFinish(span.finishReason ?? undefined),
     usage: readUsage(span),
   });
-  return { span, api, content, response };
+  return { span, api, input, content, asked, response };
 }
 
 /** In which a golden holds answers: OpenAI's, which most imitate, where a span does not tell. */
@@ -115,11 +140,11 @@ function findApi({ provider, attributes }: SpanRow): WireApi {
   return own === undefined || own === openAiResponses ? openAiChat : own;
 }
 
-function failedResponse({ attributes, name }: SpanRow): WireResponse {
-  const kind = toText(attributes[semconv.ATTR_ERROR_TYPE]) ?? 'error';
-  const status = Number(attributes[semconv.ATTR_HTTP_RESPONSE_STATUS_CODE] ?? kind);
+function failedResponse(span: SpanRow): WireResponse {
+  const kind = textAt(span, semconv.ATTR_ERROR_TYPE) ?? 'error';
+  const status = Number(textAt(span, semconv.ATTR_HTTP_RESPONSE_STATUS_CODE) ?? kind);
   if (!(status >= 400 && status < 600))
-    return { status: 0, headers: {}, error: { code: null, message: `${name} failed: ${kind}` } };
+    return { status: 0, headers: {}, error: { code: null, message: `${span.name} failed: ${kind}` } };
   const error = { message: 'The provider refused the request', type: kind };
   return { status, headers: { 'content-type': 'application/json' }, body: { error } };
 }
@@ -140,51 +165,58 @@ function exchangePart(
     started_at: new Date(span.startedMs).toISOString(),
     order,
   };
-  return { exchange, is_from_provider: !isLocal(span), sdk: null };
+  return {
+    exchange,
+    is_from_provider: !LOCAL_HOSTS.has(textAt(span, semconv.ATTR_SERVER_ADDRESS) ?? ''),
+    sdk: null,
+  };
 }
 
-function toCall(span: SpanRow): { readonly span: SpanRow; readonly call: McpCall } | undefined {
+function toCall(span: SpanRow, told: readonly ModelCall[]): StoredCall | undefined {
   const given = readSpanMessages(span.view).toolArguments ?? {};
-  const result = parseContainerOrKeep(span.attributes[semconv.ATTR_GEN_AI_TOOL_CALL_RESULT]);
-  const code = Number(span.attributes[semconv.ATTR_ERROR_TYPE]);
+  const stored = span.attributes[semconv.ATTR_GEN_AI_TOOL_CALL_RESULT] ?? shownResult(span, told);
+  const result = parseContainerOrKeep(stored);
+  const code = Number(textAt(span, semconv.ATTR_ERROR_TYPE));
   const isError = span.failed && Number.isInteger(code);
   if (!isObject(given) || (result === undefined && !isError)) return undefined;
-  const text = typeof result === 'string' ? result : JSON.stringify(result ?? '');
   const isResult = isObject(result) && ('content' in result || 'structuredContent' in result);
+  const text = isResult
+    ? toolResultText(result)
+    : typeof result === 'string'
+      ? result
+      : JSON.stringify(result);
   const call: McpCall = {
-    server: span.serverName ?? 'server',
+    server: textAt(span, 'observatory.mcp_server') ?? span.serverName ?? 'server',
     tool: span.toolName ?? '',
     arguments: given,
     ...(isError
-      ? { outcome: 'error', error: { code, message: text } }
+      ? { outcome: 'error', error: { code, message: text.replace(`MCP error ${code}: `, '') } }
       : { outcome: 'result', result: isResult ? result : { content: [{ type: 'text', text }] } }),
     duration_ms: durationOf(span),
   };
   return { span, call };
 }
 
-/** What a server offered: the tools that were called, and of the first server those that nobody called. */
+/** Behind a gate the span of a tool has no result; the model saw one. */
+function shownResult(span: SpanRow, told: readonly ModelCall[]): unknown {
+  const id = textAt(span, semconv.ATTR_GEN_AI_TOOL_CALL_ID);
+  if (id === undefined) return undefined;
+  const parts = told.flatMap(({ input }) => input.flatMap((message) => message.parts));
+  const shown = parts.find((part) => part.type === 'tool_call_response' && part.id === id);
+  if (shown?.type !== 'tool_call_response') return undefined;
+  const text = toolResultText(shown.response);
+  return { content: [{ type: 'text', text }], ...(shown.isError === true ? { isError: true } : {}) };
+}
+
+/** How a server opened, and what it offered. */
 function serverParts(
   server: string,
-  at: number,
-  calls: readonly { readonly span: SpanRow; readonly call: McpCall }[],
-  offered: readonly JsonObject[],
+  tools: readonly JsonObject[],
+  calls: readonly StoredCall[],
 ): ProgramPart[] {
-  const called = new Set(calls.filter(({ call }) => call.server === server).map(({ call }) => call.tool));
-  const others = new Set(calls.map(({ call }) => call.tool));
-  const argumentsOf = (tool: string) =>
-    calls.flatMap(({ call }) => (call.server === server && call.tool === tool ? [call.arguments] : []));
-  const tools = new Map<string, JsonObject>([...called].map((name) => [name, { name, inputSchema: ANY }]));
-  for (const { name, description, parameters } of offered) {
-    const given = String(name);
-    // A framework puts the name of the server before that of the tool.
-    const tool = [...others].find((other) => given === other || given.endsWith(`_${other}`)) ?? given;
-    if (called.has(tool) || (at === 0 && !others.has(tool)))
-      tools.set(tool, { name: tool, description, inputSchema: loosened(parameters, argumentsOf(tool)) });
-  }
-  const [span] = calls.flatMap((one) => (one.call.server === server ? [one.span] : []));
-  const info = { name: server, version: toText(span?.attributes['observatory.mcp.server.version']) ?? '0' };
-  const version = toText(span?.attributes[semconv.ATTR_MCP_PROTOCOL_VERSION]) ?? '2025-06-18';
+  const span = calls.find(({ call }) => call.server === server)?.span;
+  const info = { name: server, version: textAt(span, 'observatory.mcp.server.version') ?? '0' };
+  const version = textAt(span, semconv.ATTR_MCP_PROTOCOL_VERSION) ?? '2025-06-18';
   const capabilities = { tools: {} };
   const answer = (tool: string, result: JsonObject): ProgramPart => ({
     call: { server, tool, arguments: {}, outcome: 'result', result, duration_ms: 0 },
@@ -195,23 +227,13 @@ function serverParts(
     server_info: info,
     capabilities,
     instructions: null,
-    tool_lists: [[...tools.values()]],
+    tool_lists: [tools],
   };
   return [
     { server, at: 0, connection },
     answer('initialize', { protocolVersion: version, capabilities, serverInfo: info }),
-    answer('tools/list', { tools: [...tools.values()] }),
+    answer('tools/list', { tools }),
   ];
-}
-
-const ANY = { type: 'object' };
-
-/** Some programs require every argument of a model, and leave out of the call what it did not give. */
-function loosened(schema: unknown, given: readonly JsonObject[]): unknown {
-  if (!isObject(schema) || !isObject(schema.properties) || !Array.isArray(schema.required)) return schema;
-  if (schema.required.length < Object.keys(schema.properties).length) return schema;
-  const required = schema.required.filter((name) => given.every((args) => String(name) in args));
-  return { ...schema, required };
 }
 
 function inOrder(spans: readonly SpanRow[]): OrderOf {
@@ -259,6 +281,17 @@ const PATHS: ReadonlyMap<string, string> = new Map([
   ['anthropic.messages', '/v1/messages'],
   ['gemini.generate_content', '/v1beta/models/model:generateContent'],
 ]);
+
+function readUsage({ tokens }: SpanRow): TokenUsage | undefined {
+  if (tokens.estimated || (tokens.input === null && tokens.output === null)) return undefined;
+  return {
+    inputTokens: tokens.input ?? undefined,
+    outputTokens: tokens.output ?? undefined,
+    cacheReadTokens: tokens.cacheRead ?? undefined,
+    cacheWriteTokens: tokens.cacheWrite ?? undefined,
+    reasoningTokens: tokens.reasoning ?? undefined,
+  };
+}
 
 function durationOf({ startedMs, endedMs }: SpanRow): number {
   return Math.round(endedMs - startedMs);

@@ -1,14 +1,7 @@
 import { SpanKind } from '@opentelemetry/api';
 import { ObservatoryError, semconv } from '../../base/index.ts';
-import {
-  type Message,
-  parseInstructions,
-  parseMessages,
-  type SpanEventView,
-  type SpanView,
-} from '../../interaction/index.ts';
+import type { SpanEventView, SpanView } from '../../interaction/index.ts';
 import { canonicalUuid, type Queryable, uuidToSpanId } from '../../postgres/index.ts';
-import { readFinishReason } from '../../wire/index.ts';
 
 /** The columns of a span that a run is read from. */
 export interface SpanRow {
@@ -123,56 +116,19 @@ function hexId(uuid: string): string {
 
 /** How to trace a run such that its spans hold its content. */
 const HOW_TO_CAPTURE =
-  'trace the run with captureContent: true (or OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true) and without redactContent, then use the trace of that run';
+  'trace the run with captureContent: true (or OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true) without redactContent and OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT, then use the trace of that run';
 
-/** Input and output of a model call, from its content attributes. */
-interface CallContent {
-  readonly input: readonly Message[];
-  readonly output: Message | undefined;
-}
-
-/** @throws ObservatoryError `TRACE_UNUSABLE` if the content was not captured or is incomplete. */
-export function toContent(span: SpanRow): CallContent {
-  const given = attributeAt(span, semconv.ATTR_GEN_AI_INPUT_MESSAGES);
-  if (given === undefined) throw notCaptured(span);
-  const input = [
-    ...parseInstructions(attributeAt(span, semconv.ATTR_GEN_AI_SYSTEM_INSTRUCTIONS)),
-    ...parseMessages(given),
-  ];
-  const said = attributeAt(span, semconv.ATTR_GEN_AI_OUTPUT_MESSAGES);
-  if (said === undefined && !span.failed) throw notCaptured(span);
-  const [output] = said === undefined ? [] : parseMessages(said, 'assistant');
-  if (output !== undefined && wantsCalls(span) && output.parts.every(({ type }) => type !== 'tool_call')) {
-    throw unusable(
-      `The span ${span.name} (${span.spanId}) holds the texts of its messages and not their tool calls; a version of mcp-observatory that captures whole messages must trace the run`,
-    );
-  }
-  return { input, output };
-}
-
-/** A parsed content attribute; undefined if absent. */
-export function attributeAt(span: SpanRow, name: string): unknown {
-  const value = span.attributes[name];
-  if (typeof value !== 'string') return value ?? undefined;
-  try {
-    return JSON.parse(value) as unknown;
-  } catch {
-    throw unusable(
-      `${name} of the span ${span.name} (${span.spanId}) was cut off by a length limit; raise OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT and trace the run again`,
-    );
-  }
+export function textAt(span: SpanRow | undefined, name: string): string | undefined {
+  const value = span?.attributes[name];
+  return value === undefined || value === null ? undefined : String(value);
 }
 
 /** The error for a span without content. */
 export function notCaptured(span: SpanRow): ObservatoryError {
-  return unusable(`The span ${span.name} (${span.spanId}) holds no content: ${HOW_TO_CAPTURE}`);
+  return unusable(`The span ${span.name} (${span.spanId}) holds no whole content: ${HOW_TO_CAPTURE}`);
 }
 
 /** The error for a trace that cannot become a golden. */
 export function unusable(message: string): ObservatoryError {
   return new ObservatoryError('TRACE_UNUSABLE', message);
-}
-
-function wantsCalls({ finishReason }: SpanRow): boolean {
-  return readFinishReason(finishReason ?? undefined) === 'tool_calls';
 }
