@@ -90,12 +90,8 @@ for (const { provider } of PROVIDERS) {
     assert.equal(golden.input.system_prompt, 'You are a test.');
     assert.equal(golden.input.user_prompt, 'Do the task.');
     assert.deepEqual(
-      golden.mcp_cassette?.calls.map(({ server, tool, arguments: args }) => [server, tool, args]),
-      [
-        ['scenario', 'find_customer', { id: 'x1' }],
-        ['scenario', 'find_customer', { id: 'C1' }],
-        ['scenario', 'add', { a: 20, b: 22 }],
-      ],
+      golden.mcp_cassette?.calls.map((call) => `${call.server} ${JSON.stringify(call.arguments)}`).sort(),
+      ['scenario {"a":20,"b":22}', 'scenario {"id":"C1"}', 'scenario {"id":"x1"}'],
     );
     const again = await replay(path);
     assert.deepEqual(chainOf(again), chainOf(result));

@@ -73,7 +73,7 @@ export function contentMembers(exchanges: readonly ProviderExchange[]): Readonly
  * @param known names of the members that recorded requests have, `system` for messages of it; others are left out.
  * @param liveTools leave out tool results, which vary when tools run for real.
  */
-export function contentOf(
+export function toContent(
   { path, body }: WireRequest,
   known: ReadonlySet<string>,
   liveTools: boolean,

@@ -17,7 +17,7 @@ export {
   answerTo,
   contentMembers,
   contentMessages,
-  contentOf,
+  toContent,
   contentTools,
   oddFinish,
   type RequestContent,

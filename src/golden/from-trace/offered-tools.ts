@@ -41,7 +41,7 @@ export function toolsByServer(
   };
   for (const { call } of calls) add(call, { inputSchema: { type: 'object' } });
   const [first] = found.keys();
-  const placeOf = (name: string): Named | undefined => {
+  const findPlace = (name: string): Named | undefined => {
     const known = named.get(name);
     if (known !== undefined || own.has(name)) return known;
     const match = prefixes.find(({ prefix }) => name.startsWith(prefix));
@@ -51,8 +51,9 @@ export function toolsByServer(
       return cut > 0 ? { server: name.slice(0, cut), tool: name.slice(cut + SEPARATOR.length) } : undefined;
     return first === undefined || prefixes.length > 0 ? undefined : { server: first, tool: name };
   };
-  for (const { name, description, parameters } of offered) {
-    const place = placeOf(String(name));
+  const latest = new Map(offered.map((definition) => [definition.name, definition]));
+  for (const { name, description, parameters } of latest.values()) {
+    const place = findPlace(String(name));
     if (place === undefined) continue;
     const given = calls.flatMap(({ call }) => (call.tool === place.tool ? [call.arguments] : []));
     add(place, { description, inputSchema: loosened(parameters as JsonObject, given) });
@@ -67,13 +68,14 @@ function findNamed(
 ): ReadonlyMap<string, Named> {
   const found = new Map<string, Named>();
   for (const { id, name = '' } of asked) {
+    if (found.has(name)) continue;
     const match =
       calls.find(({ span }) => id !== undefined && textAt(span, semconv.ATTR_GEN_AI_TOOL_CALL_ID) === id) ??
       calls.find(
         ({ call: { tool } }) =>
           name === tool || (name.endsWith(tool) && /\W|_/.test(name.at(-tool.length - 1) ?? '')),
       );
-    if (match !== undefined && !found.has(name)) found.set(name, match.call);
+    if (match !== undefined) found.set(name, match.call);
   }
   return found;
 }

@@ -94,11 +94,11 @@ export function goldenOfTrace(
 /** Frameworks repeat what the call below theirs says. A parent that had ended is the call before. */
 function innermost(calls: readonly SpanRow[], spans: readonly SpanRow[]): SpanRow[] {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
-  const outer = new Set<SpanRow>();
+  const [outer, seen] = [new Set<SpanRow>(), new Set<SpanRow>()];
   for (const call of calls) {
-    const seen = new Set([call]);
     let above = byId.get(call.parentId ?? '');
-    while (above !== undefined && !seen.has(above) && !outer.has(above)) {
+    // What ended before an earlier call began had ended before this one too.
+    while (above !== undefined && !seen.has(above)) {
       seen.add(above);
       if (above.endedMs > call.startedMs) outer.add(above);
       above = byId.get(above.parentId ?? '');
@@ -158,10 +158,10 @@ function exchangePart(
   const kept = Object.fromEntries(Object.entries(rest).filter(([name]) => known.includes(name)));
   const exchange = {
     content_only: true as const,
-    request: { method: 'POST', path: pathOf(api), headers: {}, body: { ...kept, messages } },
+    request: { method: 'POST', path: toPath(api), headers: {}, body: { ...kept, messages } },
     response,
     token_usage: exchangeUsage(readUsage(span)),
-    duration_ms: durationOf(span),
+    duration_ms: toDuration(span),
     started_at: new Date(span.startedMs).toISOString(),
     order,
   };
@@ -192,7 +192,7 @@ function toCall(span: SpanRow, told: readonly ModelCall[]): StoredCall | undefin
     ...(isError
       ? { outcome: 'error', error: { code, message: text.replace(`MCP error ${code}: `, '') } }
       : { outcome: 'result', result: isResult ? result : { content: [{ type: 'text', text }] } }),
-    duration_ms: durationOf(span),
+    duration_ms: toDuration(span),
   };
   return { span, call };
 }
@@ -272,7 +272,7 @@ function listLacks(
 /** Methods whose answers a golden from a trace has, or needs not. */
 const HELD = /^(?:tools\/call|tools\/list|initialize|ping|server\/discover|notifications\/.*)$/;
 
-function pathOf({ name }: WireApi): string {
+function toPath({ name }: WireApi): string {
   return PATHS.get(name) ?? '/v1/chat/completions';
 }
 
@@ -293,6 +293,6 @@ function readUsage({ tokens }: SpanRow): TokenUsage | undefined {
   };
 }
 
-function durationOf({ startedMs, endedMs }: SpanRow): number {
+function toDuration({ startedMs, endedMs }: SpanRow): number {
   return Math.round(endedMs - startedMs);
 }

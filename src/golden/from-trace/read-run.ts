@@ -20,7 +20,7 @@ export function isRun({ operation, attributes }: SpanRow): boolean {
  * @param agentSpan the span id of the run, if the trace has several.
  * @throws ObservatoryError `TRACE_UNUSABLE` if there is not exactly one run.
  */
-export function findRun(traceId: string, spans: readonly SpanRow[], agentSpan?: string): StoredRun {
+export function findGhostRun(traceId: string, spans: readonly SpanRow[], agentSpan?: string): StoredRun {
   const agents = spans.filter(isRun);
   const chosen = agentSpan === undefined ? agents : agents.filter(({ spanId }) => isSpan(spanId, agentSpan));
   const [agent, ...more] = chosen;

@@ -28,7 +28,7 @@ import {
 } from '../file/index.ts';
 import { replayRun } from '../replay/index.ts';
 import { goldenOfTrace } from './program-trace.ts';
-import { findRun, isRun, readOptions, type StoredRun, splitSystemPrompt } from './read-run.ts';
+import { findGhostRun, isRun, readOptions, type StoredRun, splitSystemPrompt } from './read-run.ts';
 import { notCaptured, readSpans, unusable } from './spans.ts';
 
 export interface GoldenFromTraceOptions {
@@ -74,7 +74,7 @@ export async function goldenFromTrace(db: Queryable, options: GoldenFromTraceOpt
   checkOptions(options, OPTIONS, 'goldenFromTrace()');
   const spans = await readSpans(db, options.traceId);
   const isProgram = options.spanId === undefined && !spans.some(isRun);
-  const run = isProgram ? undefined : findRun(options.traceId, spans, options.spanId);
+  const run = isProgram ? undefined : findGhostRun(options.traceId, spans, options.spanId);
   const head = {
     test_name: options.testName ?? `trace_${options.traceId.replaceAll('-', '').slice(0, 8)}`,
     recorded_at: new Date((run?.agent ?? spans[0])?.startedMs ?? 0).toISOString(),

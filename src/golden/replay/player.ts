@@ -6,7 +6,7 @@ import {
   A_GOLDEN,
   answerTo,
   contentMembers,
-  contentOf,
+  toContent,
   FORMS,
   fromWireResponse,
   type Golden,
@@ -158,7 +158,7 @@ export class GoldenPlayer {
   #canonical(request: WireRequest, index: number): Record<string, unknown> {
     if (this.#inOrder) return describeRequest(request, index);
     if (this.#content === undefined) return canonicalRequest(request, this.#liveTools);
-    return { body: contentOf(request, this.#content, this.#liveTools) };
+    return { body: toContent(request, this.#content, this.#liveTools) };
   }
 
   #answerTo(request: WireRequest, exchange: ProviderExchange): WireResponse {
