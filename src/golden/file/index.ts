@@ -17,10 +17,10 @@ export {
   answerTo,
   contentMembers,
   contentMessages,
-  toContent,
   contentTools,
   oddFinish,
   type RequestContent,
+  toContent,
   writeWhole,
   writtenCalls,
 } from './content-request.ts';
