@@ -111,7 +111,7 @@ describe('the page', { skip: noPostgres() }, () => {
       shadows: [],
       promptHash: null,
       samePrompt: 0,
-      canBeGolden: false,
+      canBeGolden: true,
     });
     assert.deepEqual(await read(`runs/${RUN}/find?text=CARD_`), { spans: ['3ed'.padStart(16, '0')] });
 

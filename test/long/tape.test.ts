@@ -17,6 +17,7 @@ import { bundle } from '../support/bundle.ts';
 import { ROOT } from '../support/consumer.ts';
 import { programOf } from '../support/planned-programs.ts';
 import { type Plan, PlannedProvider } from '../support/planned-provider.ts';
+import { noPostgres, runSql, startPostgres } from '../support/postgres-server.ts';
 import { processesWith } from '../support/processes.ts';
 import { outcomeOf, type ProgramOutcome } from '../support/programs.ts';
 import { random } from '../support/random.ts';
@@ -484,6 +485,55 @@ test('a program recorded twice replays whatever its ids, ports and counters, and
   await assert.rejects(toMatchGolden({ command, env: gone }, golden, { update: true }), /is not updated/);
   assert.equal(readFileSync(golden, 'utf8'), before);
   await toMatchGolden({ command, env }, golden, { update: true, twice: true });
+});
+
+test('a stored trace of a program is a golden that answers it, and says what it lacks', async (t) => {
+  if (noPostgres() !== false) return t.skip('needs PostgreSQL');
+  await using postgres = await startPostgres();
+  const url = await postgres.createMigrated();
+  const calls = [
+    { tool: 'add', args: { a: 1, b: 2 } },
+    { tool: 'fail', args: { a: 3 } },
+  ];
+  const plan: Plan = { agents: [[{ calls }, { text: 'the end' }]], oneByOne: true };
+  const traced = spawn(process.execPath, ['--import', join(bundle(), 'register.js'), ...agent(plan)], {
+    cwd: FIXTURES,
+    env: {
+      PATH: process.env.PATH ?? '',
+      MODEL_URL: provider.url,
+      MCP_OBSERVATORY_DATABASE_URL: url,
+      OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true',
+      ...SERVER,
+    },
+  });
+  const { stdout, code } = await outcomeOf(traced);
+  assert.equal(code, 0);
+  const [{ trace } = {}] = await runSql(
+    url,
+    "SELECT trace_id::text AS trace FROM mcp_traces WHERE operation = 'chat'",
+  );
+  const golden = join(tempDir(), 'traced.json');
+  const args = ['from-trace', String(trace), '--out', golden, '--database-url', url];
+  assert.match(
+    (await runCommand(goldenCommand, args)).stdout,
+    /2 tool calls.* lacks: .*parameters of requests/,
+  );
+  const changes: readonly (readonly [Partial<Plan>, RegExp])[] = [
+    [{ prompt: 'You are rude.' }, /messages\[0\]\.parts\[0\]\.content: expected "You are helpful/],
+    [{ describe: 'Else' }, /tools\[0\]\.description: expected "Adds", got "Else"/],
+    [{ dropArgument: 'b' }, /calls\[0\]\.arguments\.b: expected 2, got nothing/],
+    [{ reversed: true }, /asked after|messages\[\d\]/],
+  ];
+  const gone = { MCP_SERVER: '/gone/server.mjs' };
+  const again = await run('replay', golden, agent(plan), gone);
+  assert.deepEqual([again.stdout, again.stderr, again.code], [stdout, '', 0]);
+  // Another form of the same answers.
+  assert.equal((await run('replay', golden, agent({ ...plan, stream: true }), gone)).code, 0);
+  for (const [change, named] of changes) {
+    const departed = await run('replay', golden, agent({ ...plan, ...change }), gone);
+    assert.equal(departed.code, 1);
+    assert.match(departed.stderr, named);
+  }
 });
 
 test('generated programs replay without a false mismatch', async (t) => {

@@ -17,7 +17,7 @@ const SOURCES = ['recorded', 'scripted'] as const;
 
 const HELP = `Usage: mcp-observatory golden from-trace TRACE_ID [options]
 
-Makes a golden from a run of mcpGhost in mcp_traces. The run must have been traced with captureContent: true (or
+Makes a golden from a run in mcp_traces. It must have been traced with captureContent: true (or
 OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true): spans without content hold only hashes and numbers.
 
   --out FILE           file to write (default: trace_<first 8 digits>.json)
@@ -28,10 +28,10 @@ OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true): spans without content 
   --span ID            span id of the run, if the trace has several
   --database-url URL   Postgres, best without a password; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR       embedded database used without one (default ${DEFAULT_DATA_DIR})
-  --json               one JSON object {file, test_name, source, exchanges, calls}
+  --json               one JSON object {file, test_name, source, description, exchanges, calls}
 
-The run is repeated against local servers that replay the trace; no other server is contacted. The golden is written
-only if every request is the same as in the trace.`;
+A run of mcpGhost is repeated against local servers that replay the trace, and must send the same requests. A golden of
+another program holds what its spans do; what it lacks is said. 'golden check' runs the program against it.`;
 
 /** `golden from-trace`: a stored run becomes a golden. */
 export const goldenFromTraceCommand: Command = {
@@ -63,12 +63,12 @@ export const goldenFromTraceCommand: Command = {
     });
     const exchanges = golden.provider_responses.length;
     const calls = golden.mcp_cassette?.calls.length ?? 0;
-    const { test_name, source } = golden;
+    const { test_name, source, description } = golden;
     print(
       io,
       values.json
-        ? { file: path, test_name, source, exchanges, calls }
-        : printableLine(`${path}: ${source}, ${exchanges} model calls, ${calls} tool calls`),
+        ? { file: path, test_name, source, description, exchanges, calls }
+        : printableLine(`${path}: ${source}, ${exchanges} model calls, ${calls} tool calls. ${description}`),
     );
     return EXIT_OK;
   },

@@ -38,10 +38,10 @@ export interface ProgramHead {
   readonly test_name: string;
   /** ISO 8601. */
   readonly recorded_at: string;
-  /** Days until a golden of a provider's answers expires. */
-  readonly expires_in_days: number;
 }
 
+/** Days after which a recording may no longer reflect the provider's behavior. */
+export const EXPIRY_DAYS = 180;
 const DAY_MS = 86_400_000;
 
 /** The golden of a program's recording. Its parts are in the order in which they were known. */
@@ -68,7 +68,7 @@ export function goldenOfProgram(
     source: isRecorded ? 'recorded' : 'scripted',
     recorded_at: head.recorded_at,
     expires_at: isRecorded
-      ? new Date(Date.parse(head.recorded_at) + head.expires_in_days * DAY_MS).toISOString()
+      ? new Date(Date.parse(head.recorded_at) + EXPIRY_DAYS * DAY_MS).toISOString()
       : null,
     versions: {
       observatory: VERSION,

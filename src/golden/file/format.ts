@@ -98,6 +98,11 @@ export type GoldenOutput = JsonObject;
 export interface ProviderExchange {
   /** Model turn, from 1. Retries of a turn share its number. */
   readonly iteration: number;
+  /**
+   * Made from a trace: `body` of the request is its content in the form of the semantic conventions, and requests match by
+   * that. The answer is given as the API of the request gives it.
+   */
+  readonly content_only?: true;
   readonly request: WireRequest;
   readonly response: WireResponse;
   readonly token_usage: ExchangeUsage | null;

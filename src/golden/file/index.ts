@@ -1,7 +1,9 @@
 export { type ApproveGoldenOptions, approveGolden, isApproved } from './approve.ts';
 
 export {
+  EXPIRY_DAYS,
   freeName,
+  goldenOfProgram,
   inTurns,
   listModels,
   type ProgramHead,
@@ -11,6 +13,17 @@ export {
   toolHashes,
 } from './assemble.ts';
 export { sealGolden } from './checksum.ts';
+export {
+  answerTo,
+  contentMembers,
+  contentMessages,
+  contentTools,
+  oddFinish,
+  type RequestContent,
+  toContent,
+  writeWhole,
+  writtenCalls,
+} from './content-request.ts';
 export { describeDifference, type Finding, GoldenMismatchError } from './difference.ts';
 export {
   type AnswerCheck,

@@ -97,7 +97,7 @@ function findFailure(
 }
 
 /** OpenAI and Anthropic name the model in the body, Gemini in the path. */
-function askedModel(path: string, body: unknown): string | undefined {
+export function askedModel(path: string, body: unknown): string | undefined {
   if (isObject(body) && typeof body.model === 'string') return body.model;
   return /\/models\/([^/:?]{1,200}):/.exec(path)?.[1];
 }

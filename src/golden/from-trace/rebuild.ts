@@ -11,21 +11,25 @@ import {
   required,
   withoutTracing,
 } from '../../base/index.ts';
+import type { Message } from '../../interaction/index.ts';
+import { toWire } from '../../orchestrator/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import {
   A_CATEGORY,
+  fromGoldenInput,
   type Golden,
   type GoldenCategory,
+  GoldenMismatchError,
   type GoldenSource,
-  readGolden,
+  type McpServerCassette,
+  type RequestContent,
+  type UnsealedGolden,
   writeGolden,
 } from '../file/index.ts';
-import { recordRun } from '../record/index.ts';
-import { assertSameCourse, withStoredTimes } from './course.ts';
-import { playModel, playServers, toBaseUrl } from './played-trace.ts';
-import { readRun } from './read-run.ts';
-import { readSpans } from './spans.ts';
-import type { StoredRun } from './stored-run.ts';
+import { replayRun } from '../replay/index.ts';
+import { goldenOfTrace } from './program-trace.ts';
+import { findGhostRun, isRun, readOptions, type StoredRun, splitSystemPrompt } from './read-run.ts';
+import { notCaptured, readSpans, unusable } from './spans.ts';
 
 export interface GoldenFromTraceOptions {
   /** 32 hex digits, or the UUID in the table. */
@@ -52,11 +56,10 @@ const OPTIONS: OptionKinds<GoldenFromTraceOptions> = {
 };
 
 /**
- * Makes a golden from a run of `mcpGhost` that was stored in `mcp_traces` with captured content.
+ * Makes a golden from a run that was stored in `mcp_traces` with captured content.
  *
- * Spans hold the content, not the bytes. So the run is repeated against local servers that replay the trace, and recorded
- * like any other run. The golden is written only if the run took the same course, request by request. It lacks what spans
- * do not hold: reasoning with its signatures, failed attempts, how servers are started, and tool annotations.
+ * Spans hold the content, not the bytes: so does the golden, which says in its description what it lacks. That of a run of
+ * `mcpGhost` is replayed once, and written only if the run takes the same course.
  *
  * @returns the golden as written.
  * @throws ObservatoryError `TRACE_UNUSABLE` if the trace is missing, has no run, or lacks its content; the message says
@@ -69,112 +72,83 @@ export async function goldenFromTrace(db: Queryable, options: GoldenFromTraceOpt
     having('a database, an object with a method query()', 'query'),
   );
   checkOptions(options, OPTIONS, 'goldenFromTrace()');
-  const run = readRun(options.traceId, await readSpans(db, options.traceId), options.spanId);
+  const spans = await readSpans(db, options.traceId);
+  const isProgram = options.spanId === undefined && !spans.some(isRun);
+  const run = isProgram ? undefined : findGhostRun(options.traceId, spans, options.spanId);
+  const head = {
+    test_name: options.testName ?? `trace_${options.traceId.replaceAll('-', '').slice(0, 8)}`,
+    recorded_at: new Date((run?.agent ?? spans[0])?.startedMs ?? 0).toISOString(),
+  };
+  const traced = goldenOfTrace(options.traceId, run?.spans ?? spans, head, !isProgram);
+  const { lacks, missing, ...golden } = traced;
+  const hasFailure = golden.mcp_cassette?.calls.some(
+    ({ outcome, result }) => outcome === 'error' || result?.isError === true,
+  );
+  const described = {
+    ...golden,
+    description: `Made from the trace ${options.traceId}. It lacks: ${lacks.join('; ')}.`,
+    category: options.category ?? (hasFailure ? 'error_recovery' : golden.category),
+    source: options.source ?? golden.source,
+  };
+  if (run === undefined) return await writeGolden(options.path, described);
+  if (missing !== undefined) throw notCaptured(missing);
+  return await writeGolden(options.path, await withOutput(asRun(described, run)));
+}
+
+/** With the input of a run of `mcpGhost`, as its spans tell it. */
+function asRun(golden: UnsealedGolden, run: StoredRun): UnsealedGolden {
+  const { servers = {}, calls = [] } = golden.mcp_cassette ?? {};
+  const [first] = golden.provider_responses;
+  const { messages } = (first?.request.body ?? { messages: [] }) as RequestContent;
+  const words = (wanted: Message['role']): string[] =>
+    messages.filter(({ role }) => role === wanted).map(toText);
+  const { systemPrompt, notes } = splitSystemPrompt(words('system').join('\n\n'), Object.keys(servers));
+  const noted = Object.entries(servers).map(([name, { connections }]): [string, McpServerCassette] => {
+    const instructions = notes.get(name) ?? null;
+    return [name, { connections: connections.map((one) => ({ ...one, instructions })) }];
+  });
+  // A trace does not tell how servers are started, and a replay does not start them.
+  const urls = Object.keys(servers).map((name) => [
+    name,
+    { url: `https://${encodeURIComponent(name)}.invalid/mcp` },
+  ]);
+  return {
+    ...golden,
+    runner: 'mcp_ghost',
+    input: {
+      ...readOptions(run, golden.provider_responses.length),
+      system_prompt: systemPrompt,
+      user_prompt: words('user')[0] ?? '',
+      server_config: { mcpServers: Object.fromEntries(urls) },
+    },
+    comparison: { final_answer: { check: 'exact' }, matchers: {}, bounds: {} },
+    mcp_cassette: { servers: Object.fromEntries(noted), calls },
+  };
+}
+
+/**
+ * With the output of a replay.
+ * @throws ObservatoryError `TRACE_UNUSABLE` if it takes another course than the trace
+ */
+async function withOutput(golden: UnsealedGolden): Promise<UnsealedGolden> {
   const folder = await mkdtemp(join(tmpdir(), 'golden-from-trace-'));
   try {
-    const file = join(folder, 'golden.json');
-    await withoutTracing(() => recordAgain(run, file, options));
-    const recorded = await readGolden(file, { allowExpired: true });
-    assertSameCourse(run, recorded);
-    return await writeGolden(options.path, finished(recorded, run));
+    const path = join(folder, 'golden.json');
+    await writeGolden(path, golden);
+    const result = await withoutTracing(() =>
+      replayRun(fromGoldenInput(golden.input), { mode: 'replay', path, allowExpired: true }),
+    );
+    return { ...golden, golden_output: { ...toWire(result) } };
+  } catch (error) {
+    if (!(error instanceof GoldenMismatchError)) throw error;
+    throw unusable(
+      `The run took another course when it was played back from the trace: ${error.message}. Options that spans do not tell (a gate, budgets, limits on results) or another version of mcp-observatory may be why; record the run with golden: { mode: 'record' } instead`,
+    );
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function recordAgain(run: StoredRun, file: string, options: GoldenFromTraceOptions): Promise<void> {
-  const names = [...new Set([...run.tools, ...run.calls].map(({ server }) => server))];
-  const first = run.turns[0]?.input ?? [];
-  const system = first
-    .filter(({ role }) => role === 'system')
-    .map(toText)
-    .join('\n\n');
-  const { systemPrompt, notes } = splitSystemPrompt(system, names);
-  await using model = await playModel(run);
-  await using servers = await playServers(run, notes);
-  const failed = run.calls.some(
-    ({ result, errorCode }) => errorCode !== undefined || result.isError === true,
-  );
-  await recordRun(
-    {
-      serverConfig: {
-        mcpServers: Object.fromEntries(names.map((name) => [name, { url: servers.urlOf(name) }])),
-      },
-      systemPrompt,
-      userPrompt: toText(first.find(({ role }) => role === 'user')),
-      provider: run.provider,
-      model: run.model,
-      namespace: run.namespace,
-      apiKey: 'not-needed',
-      baseUrl: toBaseUrl(run.provider, model),
-      plan: run.hasPlan,
-      enableBacktracking: run.hasBacktracking,
-      ...(run.stopReason === 'max_iterations' ? { maxIterations: run.turns.length - 1 } : {}),
-      // The trace holds only the final outcome of each call.
-      retry: { maxAttempts: 1 },
-    },
-    {
-      mode: 'record',
-      path: file,
-      testName: options.testName ?? `trace_${run.traceId.replaceAll('-', '').slice(0, 8)}`,
-      description: `Made from the trace ${run.traceId}: texts, calls, results, tokens and times are those of the run; wire forms are composed from them.`,
-      category: options.category ?? (failed ? 'error_recovery' : 'happy_path'),
-      source: options.source ?? (run.isLocalModel ? 'scripted' : 'recorded'),
-      recordedAt: run.startedAt,
-    },
-  );
-}
-
-/** Removes what belongs to the local servers. */
-function finished(recorded: Golden, run: StoredRun): Golden {
-  const golden = withStoredTimes(recorded, run);
-  const servers = Object.keys(golden.mcp_cassette?.servers ?? {});
-  return {
-    ...golden,
-    versions: { ...golden.versions, sdk: null, tools: {} },
-    input: {
-      ...golden.input,
-      // A trace does not tell how servers are started, and a replay does not start them.
-      server_config: {
-        mcpServers: Object.fromEntries(
-          servers.map((name) => [name, { url: `https://${encodeURIComponent(name)}.invalid/mcp` }]),
-        ),
-      },
-    },
-  };
-}
-
-function toText(message: StoredRun['turns'][number]['input'][number] | undefined): string {
-  return (message?.parts ?? []).map((part) => (part.type === 'text' ? part.content : '')).join('');
-}
-
-/** Where the orchestrator's part of a system prompt begins; see `buildSystemPrompt`. */
-const GUIDANCE = /(?:^|\n\n)(?:## Working with tools\n|<working_with_tools>\n)/;
-const HEADED_NOTE = /\n\n## Notes of the server ([^\n]{1,200})\n/;
-const TAGGED_NOTE = /\n\n<notes_of_the_server_([a-z0-9_]{1,200})>\n/;
-
-interface SystemPromptParts {
-  readonly systemPrompt: string;
-  /** Instructions of servers, by name. A tag has the name in lower case with underscores. */
-  readonly notes: ReadonlyMap<string, string>;
-}
-
-/**
- * Splits the system prompt of a run into its parts.
- * @param servers names of the run's servers, to resolve tags.
- */
-function splitSystemPrompt(text: string, servers: readonly string[]): SystemPromptParts {
-  const cut = text.search(GUIDANCE);
-  if (cut < 0) return { systemPrompt: text, notes: new Map() };
-  const notes = new Map<string, string>();
-  const rest = text.slice(cut);
-  const headed = rest.split(HEADED_NOTE);
-  for (let at = 1; at < headed.length; at += 2) notes.set(headed[at] ?? '', headed[at + 1] ?? '');
-  const tagged = rest.split(TAGGED_NOTE);
-  for (let at = 1; at < tagged.length; at += 2) {
-    const tag = tagged[at] ?? '';
-    const server = servers.find((name) => name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_') === tag) ?? tag;
-    notes.set(server, (tagged[at + 1] ?? '').replace(`\n</notes_of_the_server_${tag}>`, ''));
-  }
-  return { systemPrompt: text.slice(0, cut), notes };
+function toText({ parts }: Message): string {
+  return parts.map((part) => (part.type === 'text' ? part.content : '')).join('');
 }

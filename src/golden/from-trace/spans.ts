@@ -1,7 +1,7 @@
+import { SpanKind } from '@opentelemetry/api';
 import { ObservatoryError, semconv } from '../../base/index.ts';
-import { type Message, parseInstructions, parseMessages } from '../../interaction/index.ts';
+import type { SpanEventView, SpanView } from '../../interaction/index.ts';
 import { canonicalUuid, type Queryable, uuidToSpanId } from '../../postgres/index.ts';
-import { readFinishReason } from '../../wire/index.ts';
 
 /** The columns of a span that a run is read from. */
 export interface SpanRow {
@@ -14,6 +14,9 @@ export interface SpanRow {
   readonly provider: string | null;
   readonly model: string | null;
   readonly toolName: string | null;
+  readonly serverName: string | null;
+  /** In the words of the table: `client`, `server`, `internal`. */
+  readonly kind: string | null;
   readonly finishReason: string | null;
   readonly responseId: string | null;
   readonly failed: boolean;
@@ -28,13 +31,15 @@ export interface SpanRow {
     readonly estimated: boolean;
   };
   readonly attributes: Readonly<Record<string, unknown>>;
+  /** What readers of any dialect take. */
+  readonly view: SpanView;
 }
 
 /** More than any run has. */
 const MAX_SPANS = 20_000;
 
 const SELECT = `SELECT span_id::text AS span_id, parent_span_id::text AS parent_span_id, span_name, operation, method,
-  provider, model, tool_name, finish_reason, response_id, status_code,
+  provider, model, tool_name, server_name, span_kind, scope, events::text AS events, finish_reason, response_id, status_code,
   extract(epoch FROM mcp_traces_time(start_time))::double precision * 1000 AS started_ms,
   extract(epoch FROM end_time)::double precision * 1000 AS ended_ms,
   prompt_tokens, completion_tokens, cached_prompt_tokens, cache_write_tokens, reasoning_tokens, tokens_estimated,
@@ -64,6 +69,7 @@ export async function readSpans(db: Queryable, traceId: string): Promise<SpanRow
 function readSpan(row: Readonly<Record<string, unknown>>): SpanRow {
   const text = (name: string): string | null => (typeof row[name] === 'string' ? row[name] : null);
   const count = (name: string): number | null => (row[name] === null ? null : Number(row[name]));
+  const attributes = JSON.parse(text('attributes') ?? '{}') as Record<string, unknown>;
   return {
     spanId: hexId(String(row.span_id)),
     parentId: row.parent_span_id === null ? null : hexId(String(row.parent_span_id)),
@@ -73,6 +79,8 @@ function readSpan(row: Readonly<Record<string, unknown>>): SpanRow {
     provider: text('provider'),
     model: text('model'),
     toolName: text('tool_name'),
+    serverName: text('server_name'),
+    kind: text('span_kind'),
     finishReason: text('finish_reason'),
     responseId: text('response_id'),
     failed: row.status_code === 'error',
@@ -86,7 +94,18 @@ function readSpan(row: Readonly<Record<string, unknown>>): SpanRow {
       reasoning: count('reasoning_tokens'),
       estimated: row.tokens_estimated === true,
     },
-    attributes: JSON.parse(text('attributes') ?? '{}') as Record<string, unknown>,
+    attributes,
+    view: {
+      name: String(row.span_name),
+      kind: text('span_kind') === 'client' ? SpanKind.CLIENT : SpanKind.INTERNAL,
+      attributes: {
+        ...attributes,
+        [semconv.ATTR_GEN_AI_OPERATION_NAME]: text('operation') ?? undefined,
+        [semconv.ATTR_MCP_METHOD_NAME]: text('method') ?? undefined,
+      },
+      events: JSON.parse(text('events') ?? '[]') as SpanEventView[],
+      instrumentationScope: { name: text('scope') ?? '' },
+    },
   };
 }
 
@@ -97,56 +116,19 @@ function hexId(uuid: string): string {
 
 /** How to trace a run such that its spans hold its content. */
 const HOW_TO_CAPTURE =
-  'trace the run with captureContent: true (or OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true) and without redactContent, then use the trace of that run';
+  'trace the run with captureContent: true (or OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true) without redactContent and OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT, then use the trace of that run';
 
-/** Input and output of a model call, from its content attributes. */
-interface CallContent {
-  readonly input: readonly Message[];
-  readonly output: Message | undefined;
-}
-
-/** @throws ObservatoryError `TRACE_UNUSABLE` if the content was not captured or is incomplete. */
-export function toContent(span: SpanRow): CallContent {
-  const given = attributeAt(span, semconv.ATTR_GEN_AI_INPUT_MESSAGES);
-  if (given === undefined) throw notCaptured(span);
-  const input = [
-    ...parseInstructions(attributeAt(span, semconv.ATTR_GEN_AI_SYSTEM_INSTRUCTIONS)),
-    ...parseMessages(given),
-  ];
-  const said = attributeAt(span, semconv.ATTR_GEN_AI_OUTPUT_MESSAGES);
-  if (said === undefined && !span.failed) throw notCaptured(span);
-  const [output] = said === undefined ? [] : parseMessages(said, 'assistant');
-  if (output !== undefined && wantsCalls(span) && output.parts.every(({ type }) => type !== 'tool_call')) {
-    throw unusable(
-      `The span ${span.name} (${span.spanId}) holds the texts of its messages and not their tool calls; a version of mcp-observatory that captures whole messages must trace the run`,
-    );
-  }
-  return { input, output };
-}
-
-/** A parsed content attribute; undefined if absent. */
-export function attributeAt(span: SpanRow, name: string): unknown {
-  const value = span.attributes[name];
-  if (typeof value !== 'string') return value ?? undefined;
-  try {
-    return JSON.parse(value) as unknown;
-  } catch {
-    throw unusable(
-      `${name} of the span ${span.name} (${span.spanId}) was cut off by a length limit; raise OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT and trace the run again`,
-    );
-  }
+export function textAt(span: SpanRow | undefined, name: string): string | undefined {
+  const value = span?.attributes[name];
+  return value === undefined || value === null ? undefined : String(value);
 }
 
 /** The error for a span without content. */
 export function notCaptured(span: SpanRow): ObservatoryError {
-  return unusable(`The span ${span.name} (${span.spanId}) holds no content: ${HOW_TO_CAPTURE}`);
+  return unusable(`The span ${span.name} (${span.spanId}) holds no whole content: ${HOW_TO_CAPTURE}`);
 }
 
 /** The error for a trace that cannot become a golden. */
 export function unusable(message: string): ObservatoryError {
   return new ObservatoryError('TRACE_UNUSABLE', message);
-}
-
-function wantsCalls({ finishReason }: SpanRow): boolean {
-  return readFinishReason(finishReason ?? undefined) === 'tool_calls';
 }

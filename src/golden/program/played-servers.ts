@@ -22,14 +22,18 @@ export class PlayedServers {
   readonly #player: GoldenPlayer;
   readonly #commands: Over<'command'>[] = [];
   readonly #addresses: Over<'url'>[] = [];
+  /** Of a golden from a trace, which does not tell how they are reached. */
+  readonly #others = new Set<string>();
+  /** Which of them was taken for what is reached so. */
+  readonly #taken = new Map<string, string>();
   /** By the address that the program uses. */
   readonly #open = new Map<string, { readonly name: string; server: PlayedServer }>();
 
   constructor(golden: Golden, player: GoldenPlayer) {
     this.#player = player;
     for (const [name, { reached }] of Object.entries(golden.mcp_cassette?.servers ?? {})) {
-      if (reached === undefined) continue;
-      if ('url' in reached) this.#addresses.push({ name, ...reached });
+      if (reached === undefined) this.#others.add(name);
+      else if ('url' in reached) this.#addresses.push({ name, ...reached });
       else this.#commands.push({ name, ...reached });
     }
   }
@@ -98,15 +102,39 @@ export class PlayedServers {
     const found =
       free.find((recorded) => isSameButForSecrets(recorded.url, address)) ??
       free.find((recorded) => isSameButForSecrets(recorded.url.replace(HOST, ''), url.pathname));
-    if (found === undefined) {
-      const names = this.#addresses.map(({ name, url: at }) => `${name} at ${at}`).join(', ');
+    const name = found?.name ?? this.#takeOther(address);
+    if (name === undefined) {
+      const names = this.#addresses.map((one) => `${one.name} at ${one.url}`).join(', ');
       throw this.#player.missed(
         new GoldenMismatchError(`The golden has no MCP server at ${address}; it has ${names || 'none'}`),
       );
     }
-    const server = new PlayedServer(this.#player, found.name);
-    this.#open.set(address, { name: found.name, server });
+    const server = new PlayedServer(this.#player, name);
+    this.#open.set(address, { name, server });
     return server;
+  }
+
+  /** Whether any process that speaks MCP may be one of the servers. */
+  get hasOthers(): boolean {
+    return this.#others.size > 0;
+  }
+
+  other(reached: string): PlayedServer | undefined {
+    const name = this.#takeOther(reached);
+    return name === undefined ? undefined : new PlayedServer(this.#player, name);
+  }
+
+  /** The server whose name is the most like how one is reached; of those alike, the first that was called. */
+  #takeOther(reached: string): string | undefined {
+    const words = new Set(listWords(reached));
+    const countShared = (name: string): number => listWords(name).filter((word) => words.has(word)).length;
+    const taken = new Set(this.#taken.values());
+    const [best] = [...this.#others]
+      .filter((name) => !taken.has(name))
+      .sort((left, right) => countShared(right) - countShared(left));
+    const name = this.#taken.get(reached) ?? best;
+    if (name !== undefined) this.#taken.set(reached, name);
+    return name;
   }
 }
 
@@ -192,6 +220,10 @@ function toLikeness(
   const same = recorded.args.filter((arg, index) => arg === asked.args[index]).length;
   const alike = recorded.args.filter((arg) => asked.args.some((other) => isSameName(other, arg))).length;
   return (same + alike) / (2 * count);
+}
+
+function listWords(text: string): string[] {
+  return text.toLowerCase().split(/[^a-z0-9]+/);
 }
 
 function isSameName(left: string, right: string): boolean {

@@ -29,8 +29,6 @@ import {
   rpcMessages,
 } from './traffic.ts';
 
-/** As for runs of `mcpGhost`. */
-const EXPIRY_DAYS = 180;
 /** Characters of JSON that a recording may hold, and bytes of what passes for it. */
 const MAX_CHARS = 64 * 1024 * 1024;
 /** Longest first line of a process that may be an MCP server. */
@@ -70,7 +68,6 @@ class ProgramRecorder implements Seams {
     this.#head = {
       test_name: basename(path, '.json'),
       recorded_at: new Date().toISOString(),
-      expires_in_days: EXPIRY_DAYS,
     };
     const next = (): number => {
       // Of more than a thousand messages in one chunk the last have one position.

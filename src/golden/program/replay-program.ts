@@ -129,9 +129,15 @@ class ProgramReplay implements Seams {
     this.#player.scrubber.addEnvironment(process.env);
     const server = this.#live === 'tools' || !command.isPiped ? undefined : this.#servers.spawned(command);
     if (server !== undefined) return playedProcess(command, server);
-    const child = original();
-    if (this.#live !== 'tools' && command.isPiped) this.#refuseServer(child, command);
-    return child;
+    const isPlayed = this.#live !== 'tools' && command.isPiped;
+    const start = (): ChildProcess => {
+      const child = original();
+      if (isPlayed) this.#refuseServer(child, command);
+      return child;
+    };
+    if (!isPlayed || !this.#servers.hasOthers) return start();
+    const reached = [command.command, ...command.args].join(' ');
+    return playedProcess(command, { server: () => this.#servers.other(reached), start });
   }
 
   unseen(way: string, origin: string): void {

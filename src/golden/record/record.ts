@@ -3,6 +3,7 @@ import { errorMessage, ObservatoryError, VERSION, warnVisibly } from '../../base
 import { type GhostResult, type RunOptions, runGhost, toWire } from '../../orchestrator/index.ts';
 import {
   type ComparisonRules,
+  EXPIRY_DAYS,
   FORMAT_VERSION,
   type GoldenCategory,
   type GoldenSource,
@@ -16,8 +17,6 @@ import {
 import { CassetteRecorder, recordingLink } from './cassette-recorder.ts';
 import { ModelRecorder } from './model-recorder.ts';
 
-/** Days after which a recording may no longer reflect the provider's behavior. */
-const DEFAULT_EXPIRY_DAYS = 180;
 const DAY_MS = 86_400_000;
 
 /** Records the run to a file. It is written at the end of the run, successful or not, but not after an abort. */
@@ -139,7 +138,7 @@ export function readExpiry(
   recordedAt: Date | null,
 ): string | null {
   const days =
-    golden.expiresInDays === undefined && source === 'recorded' ? DEFAULT_EXPIRY_DAYS : golden.expiresInDays;
+    golden.expiresInDays === undefined && source === 'recorded' ? EXPIRY_DAYS : golden.expiresInDays;
   if (days === undefined || days === null) return null;
   if (!(Number.isFinite(days) && days > 0)) {
     throw new ObservatoryError(

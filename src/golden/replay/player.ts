@@ -4,6 +4,8 @@ import { isNotice } from '../../orchestrator/index.ts';
 import { isImageLabel } from '../../wire/index.ts';
 import {
   A_GOLDEN,
+  answerTo,
+  contentMembers,
   FORMS,
   fromWireResponse,
   type Golden,
@@ -11,8 +13,10 @@ import {
   type Matcher,
   type ProviderExchange,
   Scrubber,
+  toContent,
   toWireRequest,
   type WireRequest,
+  type WireResponse,
 } from '../file/index.ts';
 import { AnswerTurns } from './answer-turns.ts';
 import { CassettePlayer } from './cassette-player.ts';
@@ -49,6 +53,8 @@ export class GoldenPlayer {
   readonly #liveTools: boolean;
   readonly #inOrder: boolean;
   readonly #exchanges: Entries<ProviderExchange>;
+  /** Members of the content by which requests are matched; undefined for a golden that holds whole requests. */
+  readonly #content: ReadonlySet<string> | undefined;
   /** The order of answers; of goldens that do not hold it, all at once. */
   readonly turns: AnswerTurns;
   /** Knows secrets of the replaying program, which the recording may have lost. */
@@ -75,6 +81,7 @@ export class GoldenPlayer {
     this.learned = learned;
     const noted = options.learn === true ? learned : undefined;
     this.#exchanges = new Entries('.request', golden.comparison.matchers, noted);
+    this.#content = contentMembers(golden.provider_responses);
     this.turns = new AnswerTurns(golden);
     this.cassette = new CassettePlayer(golden, (error) => this.missed(error), this.scrubber, noted);
     for (const [index, exchange] of golden.provider_responses.entries()) {
@@ -117,7 +124,8 @@ export class GoldenPlayer {
     this.turns.asked(place, value);
     // That of a `Request` no longer follows it once the request is collected.
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
-    return await fromWireResponse(value.response, signal, this.turns.paceOf(value));
+    const response = this.#content === undefined ? value.response : this.#answerTo(wire, value);
+    return await fromWireResponse(response, signal, this.turns.paceOf(value));
   };
 
   /**
@@ -147,7 +155,17 @@ export class GoldenPlayer {
 
   /** The key by which requests are matched. @param index position among all requests. */
   #canonical(request: WireRequest, index: number): Record<string, unknown> {
-    return this.#inOrder ? describeRequest(request, index) : canonicalRequest(request, this.#liveTools);
+    if (this.#inOrder) return describeRequest(request, index);
+    if (this.#content === undefined) return canonicalRequest(request, this.#liveTools);
+    return { body: toContent(request, this.#content, this.#liveTools) };
+  }
+
+  #answerTo(request: WireRequest, exchange: ProviderExchange): WireResponse {
+    try {
+      return answerTo(request, exchange);
+    } catch (error) {
+      throw error instanceof GoldenMismatchError ? this.missed(error) : error;
+    }
   }
 
   /** The run departed from the golden. */

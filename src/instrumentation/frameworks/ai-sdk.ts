@@ -123,9 +123,14 @@ function readModelStep(event: JsonObject) {
   return {
     provider: stringAt(event, 'provider'),
     model: stringAt(event, 'modelId'),
-    messages: () => parseMessages(event.messages),
+    messages: () => parseMessages([readSystem(event.instructions), listAt(event, 'messages')].flat()),
     tools: event.tools,
   };
+}
+
+/** A text, or one or more messages of the system. */
+function readSystem(instructions: unknown): unknown {
+  return typeof instructions === 'string' ? { role: 'system', content: instructions } : (instructions ?? []);
 }
 
 function readMessage(event: JsonObject): Message {

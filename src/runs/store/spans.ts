@@ -231,7 +231,7 @@ export interface RelatedRuns {
   readonly promptHash: string | null;
   /** Other runs with this prompt, at most 100. */
   readonly samePrompt: number;
-  /** Whether a golden can be made of it: one finished run of `mcpGhost` whose messages are stored. */
+  /** Whether a golden can be made of it if its messages are stored: it has no more than one run of `mcpGhost`. */
   readonly canBeGolden: boolean;
 }
 
@@ -248,10 +248,8 @@ const RELATED = `WITH own AS MATERIALIZED (
     (SELECT hash FROM prompt) AS "promptHash",
     (SELECT count(*)::float8 FROM (SELECT DISTINCT t.trace_id FROM mcp_traces t
       WHERE t.prompt_hash = (SELECT hash FROM prompt) AND t.trace_id <> $1::uuid LIMIT 100) AS others) AS "samePrompt",
-    CASE WHEN (SELECT count(*) FROM mcp_traces WHERE trace_id = $1::uuid AND operation = 'invoke_agent'
-        AND attributes ? 'observatory.stop_reason') = 1
-      THEN EXISTS (SELECT FROM mcp_traces WHERE trace_id = $1::uuid AND attributes ? '${semconv.ATTR_GEN_AI_INPUT_MESSAGES}')
-      ELSE false END AS "canBeGolden"`;
+    (SELECT count(*) FROM mcp_traces WHERE trace_id = $1::uuid AND operation = 'invoke_agent'
+        AND attributes ? 'observatory.stop_reason') <= 1 AS "canBeGolden"`;
 
 /** What a run has to do with others, and whether it can be a golden. @throws the database's errors. */
 export async function readRelated(db: Queryable, id: string): Promise<RelatedRuns> {

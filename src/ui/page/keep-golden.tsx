@@ -7,6 +7,7 @@ interface Kept {
   readonly name: string;
   readonly file: string;
   readonly isNew: boolean;
+  readonly description?: string;
 }
 
 /** Makes a golden of the run, or says why it cannot be one. */
@@ -31,6 +32,7 @@ export function KeepGolden({ run }: { run: string }) {
           {'file' in state ? (
             <>
               {state.isNew ? 'Kept as' : 'It was kept before as'} <code>{state.file}</code>.{' '}
+              {state.description}{' '}
               <button type="button" class="btn" onClick={() => void save(state.name)}>
                 Download
               </button>{' '}

@@ -84,7 +84,7 @@ export function Run({ route }: { route: Route }) {
   const view = { spans, said, chosen: chosen?.id, open, at, toggle, approvals, reasons };
   return (
     <>
-      <Head run={run} spans={spans} explanation={explanation} address={address} at={at} reload={retry} />
+      <Head {...{ run, spans, said, explanation, address, at }} reload={retry} />
       {error !== undefined && <Trouble error={error} retry={retry} asOfMs={asOfMs} />}
       <div class={asked === null ? 'split' : 'split has'}>
         <div class="mainc">
@@ -146,14 +146,16 @@ export function Run({ route }: { route: Route }) {
 interface HeadProps {
   readonly run: RunRow;
   readonly spans: readonly RunSpan[];
+  readonly said: readonly Said[];
   readonly explanation: readonly SentencePart[];
   readonly address: string;
   readonly at: (span: string) => string;
   readonly reload: () => void;
 }
 
-function Head({ run, spans, explanation, address, at, reload }: HeadProps) {
+function Head({ run, spans, said, explanation, address, at, reload }: HeadProps) {
   const related = useRelated(run.id);
+  const hasWords = said.some(({ prompt, answer }) => prompt !== undefined && answer !== undefined);
   useEffect(() => setTitle(run.name), [run.name]);
   return (
     <div class="runhead">
@@ -181,7 +183,7 @@ function Head({ run, spans, explanation, address, at, reload }: HeadProps) {
             Compare
           </a>
           <NoteMenu run={run} onSaved={reload} />
-          {related?.canBeGolden === true && <KeepGolden run={run.id} />}
+          {related?.canBeGolden === true && hasWords && <KeepGolden run={run.id} />}
         </span>
       </div>
       <p class="explain">

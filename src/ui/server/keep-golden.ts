@@ -10,6 +10,8 @@ export interface KeptGolden {
   readonly file: string;
   /** False where the run had been kept before; that golden stays. */
   readonly isNew: boolean;
+  /** What it lacks, where it was made now. */
+  readonly description?: string;
 }
 
 /** Largest run that is repeated by the process of the page: beyond it, the command does. */
@@ -21,8 +23,8 @@ let making: Promise<KeptGolden> | undefined;
 
 /**
  * Makes a golden of a run, below the folder that runs are compared with. One that is there stays.
- * @throws ObservatoryError `TRACE_UNUSABLE` for a run without captured content, not of `mcpGhost`, or too large, with what to
- * do; `INVALID_INPUT` while another one is made.
+ * @throws ObservatoryError `TRACE_UNUSABLE` for a run without captured content, or too large, with what to do;
+ * `INVALID_INPUT` while another one is made.
  */
 export async function keepGolden(db: Queryable, folder: string, traceId: string): Promise<KeptGolden> {
   const name = `runs/trace_${traceId.slice(0, 16)}`;
@@ -35,8 +37,12 @@ export async function keepGolden(db: Queryable, folder: string, traceId: string)
     async () => {
       await checkSize(db, traceId);
       await makePrivateFolder(dirname(file));
-      await goldenFromTrace(db, { traceId, path: file, testName: name.split('/')[1] });
-      return { name, file, isNew: true };
+      const { description } = await goldenFromTrace(db, {
+        traceId,
+        path: file,
+        testName: name.split('/')[1],
+      });
+      return { name, file, isNew: true, description };
     },
   );
   try {

@@ -35,7 +35,6 @@ export const anthropic: WireProvider = {
   toolDialect: 'anthropic',
   apis: [anthropicMessages],
   host: 'api.anthropic.com',
-  basePath: '',
   sdk: '@anthropic-ai/sdk',
   sdkVersion: (headers) => headers.get('x-stainless-package-version') ?? undefined,
   connect,

@@ -34,7 +34,10 @@ export function writeMessageStream({ id, model, text, calls, finishReason, usage
     ]),
     {
       type: 'message_delta',
-      delta: { stop_reason: finishReason ?? 'end_turn', stop_sequence: null },
+      delta: {
+        stop_reason: finishReason ?? (calls.length > 0 ? 'tool_use' : 'end_turn'),
+        stop_sequence: null,
+      },
       usage: { output_tokens },
     },
     { type: 'message_stop' },

@@ -222,8 +222,6 @@ export interface WireProvider {
   readonly apis: readonly WireApi[];
   /** Host of the provider itself, to tell what it answered from what a script or a router did. */
   readonly host: string;
-  /** Path that a base URL for its SDK ends with, `/v1` or none. */
-  readonly basePath: string;
   /** The npm package of its SDK. */
   readonly sdk: string;
   /** Version of the SDK that made a request, from the request's headers. */

@@ -41,7 +41,6 @@ export const gemini: WireProvider = {
   toolDialect: 'gemini',
   apis: [geminiContent],
   host: HOST,
-  basePath: '',
   sdk: '@google/genai',
   sdkVersion: (headers) => /google-genai-sdk\/(\S{1,40})/.exec(headers.get('x-goog-api-client') ?? '')?.[1],
   connect,

@@ -57,7 +57,6 @@ export const openAi: WireProvider = {
   toolDialect: 'openai',
   apis: [openAiResponses, openAiChat],
   host: 'api.openai.com',
-  basePath: '/v1',
   sdk: 'openai',
   sdkVersion: (headers) => headers.get('x-stainless-package-version') ?? undefined,
   connect: connectOpenAi,

@@ -16,7 +16,7 @@ export function writeChatStream(answer: WrittenAnswer): string[] {
   }));
   const events: object[] = [chunk({ role: 'assistant', content: answer.text })];
   if (calls.length > 0) events.push(chunk({ tool_calls: calls }));
-  events.push(chunk({}, answer.finishReason ?? 'stop'));
+  events.push(chunk({}, answer.finishReason ?? (calls.length > 0 ? 'tool_calls' : 'stop')));
   if (answer.usage !== undefined) {
     events.push({ ...base, choices: [], usage: writeOpenAiUsage(answer.usage, ['prompt', 'completion']) });
   }
