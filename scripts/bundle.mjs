@@ -86,10 +86,10 @@ async function bundleCode() {
     // What every entry needs comes in few files: opening one takes longer than parsing what it has too much.
     codeSplitting: {
       groups: [
-        // All that the command line needs before it knows the command.
+        // All that the command line needs before it knows the command, and the bundler's helpers, which any chunk may need.
         {
           name: 'errors',
-          test: /\/src\/base\/(?:errors|version|printable|lines|known-options|peer)\.ts/,
+          test: /\/src\/base\/(?:errors|version|printable|lines|known-options|peer)\.ts|@oxc-project.runtime/,
           priority: 1,
         },
         {
