@@ -118,4 +118,10 @@ SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 18) AS is_m
 INSERT INTO mcp_observatory_migrations (id, name) VALUES (18, '018_any_row');
 \ir 018_any_row.sql
 \endif
+
+SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 19) AS is_missing \gset
+\if :is_missing
+INSERT INTO mcp_observatory_migrations (id, name) VALUES (19, '019_settled_without_statistics');
+\ir 019_settled_without_statistics.sql
+\endif
 COMMIT;

@@ -205,6 +205,22 @@ describe('a trace that comes apart', { skip: postgresDatabases().skip }, () => {
     );
   });
 
+  test('20,000 model calls of four runs that arrive before the planner has statistics of them', async () => {
+    const db = await databases.createMigrated();
+    // An agent that adds up what the calls below it used.
+    await db.query(`INSERT INTO mcp_traces (trace_id, span_id, parent_span_id, span_name, span_kind, status_code, start_time, end_time,
+        operation, model, prompt_tokens, completion_tokens, attributes, resource, events, links)
+      SELECT md5(run::text)::uuid, md5(run || '/' || place)::uuid, CASE WHEN place > 0 THEN md5(run || '/0')::uuid END, 'chat', 'client', 'unset',
+        now() - interval '1 hour', now() - interval '1 hour', CASE WHEN place > 0 THEN 'chat' ELSE 'invoke_agent' END, 'm',
+        CASE WHEN place > 0 THEN 1 ELSE 5000 END, 0, '{}', '{}', '[]', '[]'
+      FROM generate_series(1, 4) AS run, generate_series(0, 5000) AS place`);
+    // Each held against all others, they would take minutes.
+    await db.query("SET statement_timeout = '60s'");
+    await rollUpAll(db);
+    const { rows } = await db.query('SELECT sum(prompt_tokens)::int AS tokens FROM mcp_traces');
+    assert.deepEqual({ ...rows[0] }, { tokens: 20_000 });
+  });
+
   test('what is not settled yet is not counted yet, while an older transaction of the server is open', async () => {
     const db = await databases.createMigrated();
     const exporter = new PostgresSpanExporter({ connection: db as never });

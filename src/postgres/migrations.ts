@@ -28,6 +28,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 16, name: '016_notes_and_views' },
   { id: 17, name: '017_model_calls' },
   { id: 18, name: '018_any_row' },
+  { id: 19, name: '019_settled_without_statistics' },
 ];
 
 /** Version of the schema that this code reads and writes. */
