@@ -134,6 +134,8 @@ test('commands, files, fetches and MCP tools are decided by the rules, the stric
     ['Bash', { command: 'ls > /proc/self/cwd/list' }, 'ask'],
     ['Bash', { command: 'ls > list', workdir: '/' }, 'deny'],
     ['Bash', { command: 'tar czf in/a.tgz in --exclude=*.log' }, 'allow'],
+    ['Bash', { command: 'tar czf in/a.tgz i*' }, 'allow'],
+    ['Bash', { command: 'tar czf in/a.tgz o?t' }, 'ask'],
     ['Bash', { command: 'tar xf in/a.tgz -C/' }, 'ask'],
     ['Bash', { command: 'tar cf in/a.tar out/passwd' }, 'ask'],
     ['Bash', { command: 'tar cf in/a.tar ~/.ssh' }, 'ask'],

@@ -1,6 +1,7 @@
 /** The calls that a policy decides about, of one use of a tool by an agent. */
-import { lstatSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { lstatSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { matchesParts } from '../../base/index.ts';
 import type { JsonObject } from '../../json/index.ts';
 import { type CommandAction, readCommand, readRealPath, type ToolDefinition } from '../../policy/index.ts';
 import type { AgentTool } from './clients.ts';
@@ -26,8 +27,9 @@ const TOOLS: Readonly<Record<string, Readonly<Record<string, JsonObject>>>> = {
 
 /** Longest name of a file on common file systems. */
 const MAX_NAME = 255;
-/** Files of one use of a tool. */
+/** Files of one use of a tool, and those of a pattern of the shell. */
 const MAX_PATHS = 200;
+const MAX_MATCHES = 1000;
 
 /** What a use of a tool does, as calls. */
 export function listCalls(tool: AgentTool, cwd: string): readonly ActionCall[] {
@@ -57,9 +59,32 @@ const READ_OTHERWISE = /^[~\s]|\s$|^file:|%[\da-f]{2}/i;
 function listCommandCalls(command: unknown, folder: unknown, cwd: string): readonly ActionCall[] {
   if (typeof command !== 'string' || typeof folder !== 'string') return [unreadable('it is no text')];
   const place = resolve(cwd, folder);
-  return readCommand(command).flatMap((action) =>
-    action.kind === 'name_file' ? callsOfName(action.path, place) : callOfAction(action, place),
-  );
+  return readCommand(command).flatMap((action) => {
+    if (!('path' in action) || action.names === undefined) return callsOfAction(action, place);
+    const { names, path } = action;
+    const files = listMatches(names, resolve(place, path));
+    if (files === undefined) return [unreadable('a pattern of it matches too many files')];
+    const all = [path, ...files.map((name) => join(path, name))];
+    return all.flatMap((one) => callsOfAction({ ...action, path: one }, place));
+  });
+}
+
+function callsOfAction(action: CommandAction, cwd: string): readonly ActionCall[] {
+  return action.kind === 'name_file' ? callsOfName(action.path, cwd) : [callOfAction(action, cwd)];
+}
+
+/** The names in a folder that match a pattern of the shell, which finds no hidden ones unless it begins with a dot. */
+function listMatches(pattern: string, folder: string): readonly string[] | undefined {
+  const parts = pattern.replaceAll('?', '*').split('*');
+  const isMatch = (name: string) =>
+    (pattern.startsWith('.') || !name.startsWith('.')) && matchesParts(name, parts);
+  let names: readonly string[] = [];
+  try {
+    names = readdirSync(folder).filter(isMatch);
+  } catch {
+    // What is not there has no names; the folder itself is decided about.
+  }
+  return names.length > MAX_MATCHES ? undefined : names;
 }
 
 /** A path, or the name of something that is there, may be read and written. */

@@ -6,14 +6,21 @@ export type CommandAction =
   | { readonly kind: 'run_expanded'; readonly program: string; readonly words: readonly string[] }
   /** Gives a variable a value, which may change what programs do. */
   | { readonly kind: 'set'; readonly name: string }
-  /** Opens a file through a redirection. */
-  | { readonly kind: 'read_file' | 'write_file'; readonly path: string }
-  /** Has a word that may be a file, which the program may read or write; empty where the shell computes it. */
-  | { readonly kind: 'name_file'; readonly path: string }
+  /** Opens a file. */
+  | OfFile<'read_file' | 'write_file'>
+  /** Has a word that may be a file, which the program may read or write; the path is empty where the shell computes it. */
+  | OfFile<'name_file'>
   /** Opens a connection through a redirection. */
   | { readonly kind: 'connect'; readonly address: string }
   /** Does something that the text does not say. */
   | { readonly kind: 'unreadable'; readonly why: string };
+
+interface OfFile<Kind extends string> {
+  readonly kind: Kind;
+  readonly path: string;
+  /** Where the path is a folder: the shell's pattern of the names in it, with `*` and `?`. */
+  readonly names?: string;
+}
 
 export interface CommandWord {
   /** As it is written. */

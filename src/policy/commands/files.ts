@@ -193,9 +193,14 @@ const UNKNOWN = '\0';
 /** Words, and parts of words after an option's letter or a separator, of which the program may make a file. */
 function namedFiles(program: string, words: readonly CommandWord[]): readonly CommandAction[] {
   if (NO_FILES.has(program)) return [];
+  const patterns: CommandAction[] = [];
   const paths = words.flatMap(({ value, text }, at) => {
     if (text.length > MAX_WORD || isSaid(text, words[at - 1]?.value)) return [];
-    if (value === undefined) return /^~|\//.test(text) ? [readFolder(text) ?? UNKNOWN] : [];
+    if (value === undefined) {
+      const pattern = readPattern(text);
+      if (pattern !== undefined) patterns.push({ kind: 'name_file', ...pattern });
+      return pattern === undefined && /^~|\//.test(text) ? [UNKNOWN] : [];
+    }
     if (/\s/.test(value)) return [value];
     const local = value
       .replaceAll(/\b(?!file:)[a-z][a-z\d+.-]*:\/\/.*$/gi, '')
@@ -204,19 +209,23 @@ function namedFiles(program: string, words: readonly CommandWord[]): readonly Co
     return [joined, ...joined.split(/[=,:;@]/)];
   });
   const named = [...new Set(paths)].filter((path) => path !== '' && !/^-./.test(path) && !STREAMS.test(path));
-  return named.map((path) => ({ kind: 'name_file', path: path === UNKNOWN ? '' : path }));
+  const files = named.map(
+    (path): CommandAction => ({ kind: 'name_file', path: path === UNKNOWN ? '' : path }),
+  );
+  return [...files, ...patterns];
 }
 
 const STREAMS = /^(?:-|\/dev\/(?:null|stdin|stdout|stderr|tty))$/;
 
-/** A pattern of files is the folder they are in. */
-function readFolder(text: string): string | undefined {
-  const [, folder] = /^((?:[\w.-]*\/)*)[\w.*?-]*$/.exec(text) ?? [];
-  return folder === undefined ? undefined : folder || '.';
+/** A pattern of files is the folder they are in, and those of its names that match. */
+function readPattern(text: string): { path: string; names: string } | undefined {
+  const [, folder, names] = /^((?:[\w.-]*\/)*)([\w.*?-]*[*?][\w.*?-]*)$/.exec(text) ?? [];
+  return names === undefined ? undefined : { path: folder || '.', names };
 }
 
-function toAction({ value, text }: CommandWord, kind: 'read_file' | 'write_file'): CommandAction[] {
-  const path = value ?? readFolder(text);
+function toAction({ value: path, text }: CommandWord, kind: 'read_file' | 'write_file'): CommandAction[] {
+  const pattern = path === undefined ? readPattern(text) : undefined;
+  if (pattern !== undefined) return [{ kind, ...pattern }];
   if (path === undefined || path === '')
     return [unreadableAction(`it opens '${text.slice(0, 64)}', which the shell computes`)];
   // Of another machine.
