@@ -24,9 +24,14 @@ export class Source {
   readonly #limit: number;
   /** How often the sources have a word. */
   readonly #counts: Int32Array;
+  /** What a word counts in a window: the rarer, the more. */
+  readonly #weights: Float64Array;
+  /** How often the window that is looked at has a wanted word; -1 for others. */
+  readonly #inside: Int32Array;
   readonly #prompt: ReadonlySet<number>;
   /** Places among the tokens of those that the answer has too, and that carry meaning. */
-  readonly #shared: readonly number[];
+  readonly #shared: Int32Array;
+  readonly #sharedIds: Int32Array;
 
   constructor(tokenizer: Tokenizer, limit: number, source: string, prompt: string) {
     this.#limit = limit;
@@ -38,7 +43,11 @@ export class Source {
       (this.#counts[id] as number)++;
       if (isContent) shared.push(at);
     }
-    this.#shared = shared;
+    this.#shared = Int32Array.from(shared);
+    this.#sharedIds = this.#shared.map((at) => (this.#tokens[at] as Token).id);
+    const blocks = 1 + this.#tokens.length / MIN_WINDOW;
+    this.#weights = Float64Array.from(this.#counts, (count) => Math.log(1 + blocks / (0.5 + count)));
+    this.#inside = new Int32Array(limit);
     this.#prompt = new Set(tokenizer.read(prompt).map(({ id }) => id));
   }
 
@@ -89,23 +98,23 @@ export class Source {
 
   /** The first token of the window with the highest weight, or -1. */
   #findWindow(wanted: ReadonlySet<number>, width: number): number {
-    const tokens = this.#tokens;
-    const blocks = 1 + tokens.length / MIN_WINDOW;
-    const inside = new Map<number, number>();
-    const places: number[] = [];
+    const [places, ids, weights, inside] = [this.#shared, this.#sharedIds, this.#weights, this.#inside];
+    inside.fill(-1);
+    for (const id of wanted) inside[id] = 0;
     let [head, sum, best, from] = [0, 0, 0, -1];
-    const count = (place: number, change: 1 | -1, bound: 0 | 1) => {
-      const { id } = tokens[place] as Token;
-      const times = (inside.get(id) ?? 0) + change;
-      inside.set(id, times);
-      if (times === bound) sum += change * Math.log(1 + blocks / (0.5 + (this.#counts[id] as number)));
-    };
-    for (const place of this.#shared) {
-      if (!wanted.has((tokens[place] as Token).id)) continue;
-      places.push(place);
-      count(place, 1, 1);
-      for (; (places[head] as number) <= place - width; head++) count(places[head] as number, -1, 0);
-      if (sum > best + 1e-9) [best, from] = [sum, places[head] as number];
+    for (let at = 0; at < places.length; at++) {
+      const id = ids[at] as number;
+      if ((inside[id] as number) < 0) continue;
+      if ((inside[id] as number)++ === 0) sum += weights[id] as number;
+      for (; (places[head] as number) <= (places[at] as number) - width; head++) {
+        const left = ids[head] as number;
+        if ((inside[left] as number) > 0 && --(inside[left] as number) === 0) sum -= weights[left] as number;
+      }
+      while ((inside[ids[head] as number] as number) < 0) head++;
+      if (sum > best + 1e-9) {
+        best = sum;
+        from = places[head] as number;
+      }
     }
     return from;
   }
