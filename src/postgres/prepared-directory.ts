@@ -36,7 +36,7 @@ export async function copyPrepared(
 ): Promise<boolean> {
   const line = lineOfPglite(pglite);
   if (line === undefined || !existsSync(prepared)) return false;
-  // A file that cannot be read is an error of whoever asks for the next part.
+  // A read error is thrown when the next part is read.
   await using unpacked = pipeline(createReadStream(prepared), createBrotliDecompress(), () => undefined);
   const packed = new Parts(unpacked);
   const contents = JSON.parse(String(await packed.next((await packed.next(4)).readUInt32LE(0)))) as Contents;

@@ -94,7 +94,7 @@ export async function listRuns(db: Queryable, page: RunPage = {}): Promise<RunLi
   };
 }
 
-/** What a list of runs leaves out for want of time, in words. */
+/** Says how far back a search for a text went, where it did not reach the oldest run. */
 export function noteSearch({ lookedMs }: Pick<RunList, 'lookedMs'>): string | undefined {
   if (lookedMs === undefined) return undefined;
   return `The texts of runs since ${iso(lookedMs)} were looked through. For older ones add until:${iso(lookedMs)}`;

@@ -140,14 +140,15 @@ async function listAnswer(db: Queryable, args: Arguments): Promise<string> {
   const { sinceMs } = toRange(args);
   const found = await listRuns(db, { filter, sinceMs, limit, after: readText(args.after) });
   const { runs, next, problems } = found;
-  const looked = noteSearch(found) ?? [];
+  const note = noteSearch(found);
+  const looked = note === undefined ? [] : [note];
   const notes = problems.map(({ message, suggestion }) =>
     suggestion === undefined ? `note: ${message}` : `note: ${message}. Did you mean '${suggestion}'?`,
   );
   const none = runs.length === 0 ? ['No run matches.'] : [];
   const more = next === null ? [] : [`More runs match; next: ${next}`];
   return bounded(
-    [...notes, ...none, ...runs.map(runLine), ...more].concat(looked),
+    [...notes, ...none, ...runs.map(runLine), ...more, ...looked],
     'use a filter or a smaller limit',
   );
 }
