@@ -11,6 +11,7 @@ import {
   isEnforcing,
   type ProcessStreams,
   print,
+  restartSparingly,
   toExitCode,
 } from './command-line/index.ts';
 import { printable } from './terminal/index.ts';
@@ -199,5 +200,6 @@ export async function runProgram(): Promise<void> {
   process.stderr.on('error', () => {});
   // Node would print the error as it is, with all that a server may have put in its message.
   process.on('uncaughtException', (error) => fail(errorMessage(error)));
+  if (name === 'up') restartSparingly();
   process.exitCode = await runCli(process.argv.slice(2), process);
 }

@@ -38,4 +38,5 @@ export { ageFlag, durationFlag, numberFlag, sizeFlag, wordFlag } from './flags.t
 export { pumpJsonl, readKind } from './jsonl.ts';
 export { readPrices } from './prices.ts';
 export { findKey, RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest } from './run-options.ts';
+export { restartSparingly } from './sparing-restart.ts';
 export { groupCommands, readSubcommand } from './subcommand.ts';
