@@ -159,6 +159,39 @@ const SUPPORTED: readonly (readonly [
     [call('create_draft', { body: 'Hello' }, { id: 'd-1', message: { labels: ['DRAFT'] }, sent: false })],
   ],
   [
+    'a state that lasts while something else is done',
+    'Replace my license card, please.',
+    'Your current license remains valid while the replacement is processed.',
+    [
+      call(
+        'search_web',
+        { q: 'replace license' },
+        { hits: [{ title: 'Replacement card', text: 'Use the form.' }] },
+      ),
+    ],
+  ],
+  [
+    'what was done through a query',
+    "Please settle today's orders.",
+    'The settlement has been completed.',
+    [
+      call(
+        'warehouse_run_query',
+        { query: 'INSERT INTO settled SELECT * FROM orders' },
+        'Query OK. Total rows: 12',
+      ),
+    ],
+  ],
+  [
+    'what was done instead of what was not possible',
+    'Cancel one item, else update my address.',
+    "Since that wasn't possible, I updated your address to Seattle.",
+    [
+      call('get_order', { id: 'W1' }, { status: 'pending' }),
+      call('update_address', { city: 'Seattle' }, { city: 'Seattle' }),
+    ],
+  ],
+  [
     'a new record that is not deleted',
     'Add Ida as a user.',
     'Ida has been added as a user.',

@@ -49,3 +49,58 @@ for (const [name, invented, found] of CASES)
     assert.equal(levelOf(invented), 'medium', invented);
     assert.equal(levelOf(found), 'low', found);
   });
+
+/** Rows as a server in Python prints them, and a result that ends before its end. */
+const TENURE = call(
+  'execute_sql',
+  { query: 'SELECT …' },
+  `[${Array.from({ length: 30 }, (_, i) => `{'month': ${i + 1}, 'employees': ${24_118 + 37 * i}, 'staff': ${19_310 + 31 * i}, 'minutes': 12}`).join(', ')}, {'active': 240124, 'retention_rate': 80.02, 'phone': '+687 27.25.92', 'avg_tenure_days': Decimal('13047.09'), 'since': datetime.date(1986, 3, 14)}]`,
+);
+const BACKUP = call(
+  'stat',
+  { path: 'scores_20251016.parquet' },
+  'size: 10576019\nduration_minutes: 4\nisFile: true',
+);
+const cutAt = (result: string) =>
+  call('list_objects', {}, `${result}\n- 2026-05-11 AB1234 size 0.09 km ... [truncated]`);
+
+const READ: readonly (readonly [
+  name: string,
+  wrong: string | undefined,
+  right: string,
+  ...steps: (typeof TENURE)[],
+])[] = [
+  [
+    'days told as years, of a key with its unit',
+    'They stay 41.2 years.',
+    'They stay 13,047 days (35.7 years).',
+    TENURE,
+  ],
+  [
+    'the share of a count in a total',
+    '- March: 19,372 of all, 9.61%',
+    '- March: 19,372 of all, 8.07%',
+    TENURE,
+  ],
+  ['a decade', undefined, 'Most came in the mid-1980s.', TENURE],
+  ['both ends of a rough span', undefined, 'Months have ~24,000-25,000 employees.', TENURE],
+  ['a day as Python prints it', undefined, 'The first came on 14 March.', TENURE],
+  ['a size without quotes around its key', 'It has 23.4 MB.', 'It has about 10.1 MB.', TENURE, BACKUP],
+  ['the day in the name of a file', undefined, 'The scores are of 2025-10-16.', TENURE, BACKUP],
+  ['groups of a phone number', undefined, 'Their phone is +687 27.25.92.', TENURE],
+  [
+    'what a cut result may have had',
+    undefined,
+    'XY9876 came within 57,645,144.62 km.',
+    TENURE,
+    cutAt('Objects'),
+  ],
+];
+
+for (const [name, wrong, right, ...steps] of READ)
+  test(`read in results: ${name}`, () => {
+    const kindsOf = (answer: string) =>
+      scoreEvidence({ prompt: 'What is there?', answer, steps })?.findings.map(({ kind }) => kind) ?? [];
+    assert.deepEqual(kindsOf(right), []);
+    if (wrong !== undefined) assert.deepEqual(kindsOf(wrong), ['unsupported_number']);
+  });

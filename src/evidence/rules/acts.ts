@@ -199,6 +199,9 @@ const saysNumber = ({ words }: Sentence, number: number | undefined): boolean =>
 const WANTED =
   /(?:^|[.!,;:–—]|\band)\s{0,3}(?:(?:your|both|all|the) [a-z][^.!?,\n]{0,60} (?:is|are)|you(?:['’]re| are)) (?:now |all |officially ){0,2}[a-z]{3,14}(?:ed|t|en)\b/;
 
+/** "Your license stays valid while the new one is made." */
+const IN_CLAUSE = /\b(?:while|until|once|when|if|before|after)\b/;
+
 const noSuchCall: Rule = {
   name: 'act-without-its-call',
   says: 'says that something was done, but no call did it',
@@ -215,7 +218,8 @@ const noSuchCall: Rule = {
       if (isInquiry(reading) && (!claim.isOwn || !claim.isCompleted)) return [];
       const isWanted =
         asked.has('any') || shares(claim.acts, asked) || (claim.acts.size === 0 && asked.size > 0);
-      if (!claim.isCompleted && !(isWanted && WANTED.test(claim.statement.lower)) && !isWhole(claim))
+      const wanted = isWanted ? WANTED.exec(claim.statement.lower)?.[0] : undefined;
+      if (!claim.isCompleted && (wanted === undefined || IN_CLAUSE.test(wanted)) && !isWhole(claim))
         return [];
       const isOwn = claim.isOwn && claim.isCompleted;
       const isLeft = isSaid(claim, results) ? isOwn && isWanted : isOwn || isWanted;

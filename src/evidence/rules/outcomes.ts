@@ -69,7 +69,10 @@ const deniedAct: Rule = {
       if (statement.kind !== 'claim' || isConditional(statement) || NOT_TRIED.has(statement)) return [];
       const denial = DENIALS.find(statement);
       if (denial === undefined || NO_ADMISSION.has(statement) || REPAIRED.test(statement.lower)) return [];
-      const rest = readPassage(statement.lower.slice(denial.start, denial.start + 80));
+      // "Since that wasn't possible, I sent …": what follows the comma was done.
+      const rest = readPassage(
+        statement.lower.slice(denial.start, denial.start + 80).split(/[,;]/, 1)[0] ?? '',
+      );
       const isEnglish = /\b(?:the|i|was|were|has|have|could|couldn['’]t|your)\b/.test(statement.lower);
       const acts = isEnglish && !PLAIN_ACTS.has(rest) ? ACTS.in(rest) : ACTS.in(statement);
       const ids = [...idsIn(statement.lower)].filter((id) => /\d{4}|^(?=\w*\d\w*\d)\w{5,8}$/.test(id));

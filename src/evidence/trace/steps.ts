@@ -59,6 +59,7 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
   const stepRoom = Math.min(room, MAX_STEP_CHARS);
   const text = textOfValue(value, stepRoom);
   const isListing = describesTools(text);
+  const isPart = saysPart(value, text);
   const end = findEnd(given, value, toolWords, isRead);
   const argumentsText = textOfValue(args, argumentsRoom);
   const members = isObject(args) ? Object.values(args).slice(0, MAX_NAMES) : [args];
@@ -84,7 +85,8 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
     argumentsText,
     given: isRead ? argumentsText : textOfValue(withoutTexts(args), argumentsRoom),
     lower: `${text}\n${argumentsText}`.toLowerCase(),
-    isCut: (typeof value === 'string' ? value.length : text.length) >= stepRoom,
+    isPart,
+    isCut: isPart || (typeof value === 'string' ? value.length : text.length) >= stepRoom,
     ids: idsIn(argumentsText),
     names: members.flatMap((one) => (typeof one === 'string' && one.length < 60 ? listNames(one) : [])),
     target: textOfValue(members.find(isShort) ?? members[0], MIN_CHARS),
@@ -119,6 +121,15 @@ function findEnd(given: TraceStep, value: unknown, toolWords: readonly string[],
   return readOutcome(value, toolWords, isRead);
 }
 
+const PART = /(?:\btruncated\b|\.{3}|…)[\])"'}>\s\\n]{0,12}$|(?:\.{3}|…)\s?\(?(?:and )?\d[\d,]{0,9} more\b/i;
+/** Whether a result ends before its end: it says so, or is JSON that was cut. */
+const saysPart = (value: unknown, text: string): boolean =>
+  PART.test(text.slice(-PART_CHARS)) ||
+  (typeof value === 'string' &&
+    /^\s{0,4}[[{]\s{0,40}["{]/.test(text) &&
+    !/[\]}]\s{0,4}$/.test(value.slice(-8)));
+const PART_CHARS = 300;
+
 const SCHEMA_KEY = /["'\s](?:input_?schema|tool_description)["']?\s{0,2}:/i;
 /** Whether a result lists tools, as that of a search for one does. */
 const describesTools = (text: string): boolean => SCHEMA_KEY.test(text.slice(0, MAX_COMMAND_CHARS));
@@ -147,9 +158,14 @@ const GETS = /^(?:get|list|read|find|search|show|view|check|status|query|info)/i
 /** The arguments of a call that is named for what it looks at say that it changes something. */
 const changes = (args: unknown): boolean =>
   isObject(args) &&
-  Object.keys(args).some(
-    (key) => SETS.test(key) && args[key] !== null && !(typeof args[key] === 'string' && GETS.test(args[key])),
+  Object.entries(args).some(([key, value]) =>
+    typeof value === 'string'
+      ? STATEMENT.test(value) || (SETS.test(key) && !GETS.test(value))
+      : SETS.test(key) && value !== null,
   );
+/** SQL that changes something. */
+const STATEMENT =
+  /^\s{0,8}(?:insert\s{1,8}into|update\s{1,8}\S{1,200}\s{1,8}set|delete\s{1,8}from|merge\s{1,8}into|(?:create|drop|alter|truncate)\s{1,8}(?:or\s{1,8}replace\s{1,8})?(?:table|view|index|schema|database))\b/i;
 
 const RUNS = /^(?:sql|query|db|database|shell|bash|sh|exec|execute|terminal|command|cmd|run)$/;
 const QUERY =

@@ -57,6 +57,8 @@ export interface ReadStep {
   readonly lower: string;
   /** Not all of the result was read, or it was cut before it came here. */
   readonly isCut: boolean;
+  /** The result says that it is not the whole. */
+  readonly isPart: boolean;
   /** Identifiers, paths and addresses among the arguments, in lower case. */
   readonly ids: ReadonlySet<string>;
   /** Short texts among the arguments, in lower case. */

@@ -27,7 +27,7 @@ export interface Figure {
 }
 
 const NUMBER =
-  /(?<![A-Za-zÀ-ɏ\p{N}_#/\\.]|[^\d\s%$€£¥(*|:~≈]-)([$€£¥]|R\$|US\$|USD|EUR)?\s?([-−+]?)(\d{1,3}(?:[,.'’\u00A0\u202F ]\d{3}){1,5}(?:[.,]\d{1,8})?(?![\d])|\d{1,18}(?:[.,]\d{1,18})?)(?!\d)/gu;
+  /(?<![A-Za-zÀ-ɏ\p{N}_#/\\.]|[^\d\s%$€£¥(*|:~≈]-)([$€£¥]|R\$|US\$|USD|EUR)?\s?([-−+]?)(\d{1,3}(?:[,.'’\u00A0\u202F ]\d{3}){1,5}(?:[.,]\d{1,8})?(?![\d])|\d{1,18}(?:[.,]\d{1,18})?)(?!\d|\.\d)/gu;
 const SCALE =
   /^[\s-]?(thousand|tausend|mille|mil(?!l)|k|mio\.?|mn|mrd\.?|milliarden|milliards|millionen|millones|milhões|millions?|m|bn|billionen|billions?|b|tn|trillions?|t)(?![\p{L}\p{N}])|^(百万|千|万|萬|亿|億|兆)(\d{1,4})?/iu;
 const UNIT =
@@ -46,7 +46,10 @@ const ABOUT = new Phrases({
   zh: '约, 大约, 近',
 } satisfies PhrasesByLanguage);
 
-/** The numbers of a text. Digits inside a name, a path or a version are none. */
+/** "The 1980s". */
+const DECADE = /^(?:1[5-9]|20)\d0$/;
+
+/** The numbers of a text. Digits inside a name, a path, a version or a decade are none. */
 export function figuresIn(text: string): readonly Figure[] {
   if (!/\d/.test(text)) return [];
   const figures: Figure[] = [];
@@ -88,6 +91,7 @@ export function figuresIn(text: string): readonly Figure[] {
         ...(first.dimension === 'none' && dimension !== 'ratio' && { dimension, factor }),
       };
     const unitText = unit?.[0] ?? '';
+    if (unitText === 's' && DECADE.test(raw)) continue;
     if (dimension === 'temperature' && /^\s[cf]$/i.test(unitText)) continue;
     const before = text.slice(Math.max(0, match.index - 24), match.index);
     const isNegative = (sign === '-' || sign === '−') && !/[\d%\p{L})]\s?$/u.test(before);
@@ -103,7 +107,7 @@ export function figuresIn(text: string): readonly Figure[] {
       factor,
       whole: wholeOf,
       isSpan,
-      isAbout: isRounded(before, text.slice(end, end + 2)),
+      isAbout: isRounded(before, text.slice(end, end + 2)) || (isSpan && first.isAbout),
       after: wordsAfter(text.slice(end, end + MAX_AFTER)),
     });
   }
@@ -180,7 +184,7 @@ export const amountsIn = (text: string, limit: number): readonly number[] => {
 const MEASURES = {
   time: {
     written: writtenAs('time', 31_557_600),
-    keyed: keyedAs('duration|minutes|mins|seconds|secs|hours|time|eta'),
+    keyed: keyedAs('duration|minutes|mins|seconds|secs|hours|days|weeks|months|years|time|eta'),
     sizes: [1, 60, 3600],
   },
   percent: {
@@ -210,8 +214,13 @@ function writtenAs(dimension: Dimension, most: number): RegExp {
     'gu',
   );
 }
+/** `"size": 12`, `'avg_days': Decimal('12.5')`, `size: 12`; the quotes of JSON inside JSON are escaped. */
 function keyedAs(words: string): RegExp {
-  return new RegExp(`"[a-z_]{0,24}(?:${words})[a-z_]{0,12}":\\s?"?-?(\\d{1,15}(?:\\.\\d{1,9})?)`, 'g');
+  const key = `(?<![a-z_])([a-z_]{0,24}(?:${words})[a-z_]{0,12})`;
+  return new RegExp(
+    `${key}["'\\\\]{0,4}:\\s{0,4}(?:decimal\\()?["'\\\\]{0,4}-?(\\d{1,15}(?:\\.\\d{1,9})?)`,
+    'g',
+  );
 }
 
 /** The numbers of a text in lower case that measure this, in its base unit; without a unit, in each that it may be. */
@@ -223,9 +232,11 @@ export function measuresIn(text: string, measure: Measure, limit: number): reado
     const size = UNITS.get(unit)?.[1] ?? 1;
     found.add(toNumber(one) * size).add(toNumber(other) * size);
   }
-  for (const [, number] of text.matchAll(keyed)) {
+  for (const [, key = '', number] of text.matchAll(keyed)) {
     if (found.size >= limit) break;
-    for (const size of sizes) found.add(Number(number) * size);
+    // `avg_tenure_days` says its unit.
+    const [of, own] = UNITS.get(key.slice(key.lastIndexOf('_') + 1)) ?? [];
+    for (const size of of === measure && own !== undefined ? [own] : sizes) found.add(Number(number) * size);
   }
   return [...found];
 }

@@ -96,8 +96,9 @@ export class Known {
     const measured = this.#measured(dimension);
     if (measured !== undefined && (figure.isSpan || dimension !== 'percent')) {
       const within = Math.max(off, MEASURED * value);
-      return listFactors(figure).some((one) =>
-        measured.hasWithin((value - within) * one, (value + within) * one),
+      return (
+        (factor >= A_DAY && this.#set.has(value)) ||
+        listFactors(figure).some((one) => measured.hasWithin((value - within) * one, (value + within) * one))
       );
     }
     // "$20" of 19.95: an amount is not rounded by half.
@@ -174,7 +175,9 @@ export class Known {
     }
     if (dimension === 'percent' && isWide) {
       const all = this.#set.size <= MANY ? [...this.#set, ...supported] : supported;
-      return new Addends(all).isShare(value, Math.max(tolerance, 0.051));
+      return (
+        new Addends(all).isShare(value, Math.max(tolerance, 0.051)) || this.#isShareOfKnown(figure, beside)
+      );
     }
     const off = Math.min(tolerance, isAbout ? 1e12 : 0.51);
     const isExact = Number.isInteger(value) || tolerance < 0.01;
@@ -187,6 +190,16 @@ export class Known {
     if (!isFew && dimension === 'money' && this.#money !== undefined) return false;
     if (!isFew) return new Addends(supported).gives(value, isExact ? 0.0101 : off, true);
     return new Addends([...this.#set, ...supported]).gives(value, isExact ? 0.51 : off, true);
+  }
+
+  /** "20,094 | 8.37 %": the share of the count beside it in a total of the results. */
+  #isShareOfKnown({ value, tolerance }: Figure, beside: readonly Figure[]): boolean {
+    return beside.some(
+      ({ dimension, value: part }) =>
+        dimension === 'none' &&
+        value > tolerance &&
+        this.#numbers.hasWithin((100 * part) / (value + tolerance), (100 * part) / (value - tolerance)),
+    );
   }
 
   /** Whether the results have a number, or may have it, where they were not read. */
@@ -260,6 +273,8 @@ const isLong = ({ raw }: Figure): boolean => raw.replace(/\D|0+$/g, '').length >
 /** A kilobyte has 1,000 bytes or 1,024. */
 const listFactors = ({ dimension, factor }: Figure): readonly number[] =>
   dimension === 'data' ? [factor, 1024 ** Math.round(Math.log10(factor) / 3)] : [factor];
+/** From here on, results count too: `row_count: 16` of sixteen years. */
+const A_DAY = 86_400;
 const CENTS = 0.0501;
 /** "8.5 minutes" of 513 seconds. */
 const MEASURED = 0.011;

@@ -80,9 +80,16 @@ export function daysIn(text: string): readonly Day[] {
   return days;
 }
 
+/** `table_20251016`, and how Python prints a day: `date(2025, 10, 16)`. */
+const IN_NAME = /(?<!\d)(20\d\d)([01]\d)([0-3]\d)(?!\d)|\bdate(?:time)?\((\d{4}), (\d{1,2}), (\d{1,2})/g;
+
 /** The days of a result, and their months. */
 export const knownDays = (text: string): ReadonlySet<number> =>
-  new Set(daysIn(text).flatMap(({ readings }) => readings.flatMap((day) => [day, day - (day % 100)])));
+  new Set(
+    daysIn(text.replace(IN_NAME, ' $1$4-$2$5-$3$6 ')).flatMap(({ readings }) =>
+      readings.flatMap((day) => [day, day - (day % 100)]),
+    ),
+  );
 
 /** A time of day in a text. */
 export interface TimeOfDay {

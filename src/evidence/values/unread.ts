@@ -4,13 +4,13 @@ const MAX_CHARS = 524_288;
 
 /** Results of which only the ends were read: a figure that is missed may stand in their middle. */
 export class Unread {
-  /** `undefined` if there is more than can be looked through. */
+  /** `undefined` if there is more than can be looked through, or more than was handed on. */
   readonly #text: string | undefined;
 
   /** @param hasEarlier whether calls were made before these steps. */
   constructor(steps: readonly ReadStep[], hasEarlier: boolean) {
     const texts: string[] = [];
-    let left = hasEarlier ? 0 : MAX_CHARS;
+    let left = hasEarlier || steps.some(({ isPart }) => isPart) ? 0 : MAX_CHARS;
     for (const { value, isCut } of steps) {
       if (!isCut || left <= 0) continue;
       texts.push(textOfValue(value, left));
