@@ -68,7 +68,7 @@ export const ALL = new Phrases({
 
 /** Said of a thing as it was found, or done by somebody before. */
 export const ALREADY = new Phrases({
-  en: 'already, earlier, previously, before, still',
+  en: 'already, earlier, previously, ever before, once before, still',
   de: 'schon, bereits, zuvor',
   es: 'ya, antes, anteriormente',
   fr: 'déjà, auparavant',

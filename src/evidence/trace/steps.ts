@@ -52,6 +52,8 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
   const tool = typeof given.tool === 'string' ? given.tool : '';
   const toolWords = wordsOfName(tool);
   const acts = new Set(toolWords.flatMap((word) => ACTS.of(word)));
+  // `cancel_order` orders nothing.
+  if (acts.has('cancel')) acts.delete('book');
   const value = unwrapped(given.result);
   const args = unwrapped(given.arguments);
   const isRead =
