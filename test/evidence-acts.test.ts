@@ -34,7 +34,7 @@ const CONTRADICTED: readonly Case[] = [
     'on the same dates as before, after the old one was canceled',
     FAILED,
     'Cancel trip K1 and book a business trip on the same dates.',
-    'You have booked a new business trip on the same dates as before.',
+    'You have successfully booked a new business trip on the same dates as before.',
     [
       call('cancel_reservation', { id: 'K1' }, { id: 'K1', status: 'cancelled' }),
       { ...call('book_reservation', { cabin: 'business' }, 'Error: no such flight'), isError: true },

@@ -35,7 +35,8 @@ export function namesIn(text: string): readonly NamedThing[] {
 }
 
 const MEASURED = /^\d+(?:[.,]\d+)?[a-z%°]{0,3}$/i;
-const DATED = /^\d{4}-\d{2}(?:-\d{2})?(?:T.*)?$|^\d{1,2}\.\d{1,2}(?:\.\d{2,4})?$|^\d{1,2}(?:st|nd|rd|th)$|^[a-z]{3,5}-\d{3}0s$/i;
+const DATED =
+  /^\d{4}-\d{2}(?:-\d{2})?(?:T.*)?$|^\d{1,2}\.\d{1,2}(?:\.\d{2,4})?$|^\d{1,2}(?:st|nd|rd|th)$|^[a-z]{3,5}-\d{3}0s$/i;
 /** A number with a unit, a date, a decimal or a span ("3-5") is a figure, not a name. */
 const isName = (id: string): boolean => {
   if (id.startsWith('#')) return id.length > 2;
