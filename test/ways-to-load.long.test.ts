@@ -4,14 +4,19 @@
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { Consumers, nodeOf } from './support/consumer.ts';
+import { Consumers, nodeOf, ROOT } from './support/consumer.ts';
 import { answer } from './support/model-answers.ts';
 import { OtlpCollector } from './support/otlp-collector.ts';
 import { outcomeOf } from './support/programs.ts';
 import { ProviderServer } from './support/provider-server.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 const CALL = `
 process.on('beforeExit', () => console.log('beforeExit'));
@@ -109,7 +114,7 @@ before(async () => {
   ]);
 
   for (const node of [18, 20, 22, 24]) nodes.set(node, await nodeOf(node));
-  for (const [name, text] of Object.entries(PROGRAMS)) await writeFile(join(folder, name), text);
+  for (const [name, source] of Object.entries(PROGRAMS)) await writeFile(join(folder, name), source);
 });
 after(async () => {
   await Promise.all([consumers, collector, provider].map((each) => each[Symbol.asyncDispose]()));
@@ -146,3 +151,32 @@ for (const way of WAYS) {
     else assert.match(traced.stderr, way.stderr);
   });
 }
+
+test('`up` starts anew in the same process with settings of memory where Node can do that, and runs as it is elsewhere', {
+  skip: process.platform !== 'linux' && 'environments of processes are read in /proc',
+}, async () => {
+  for (const [node, arenas] of [
+    [20, []],
+    [24, ['MALLOC_ARENA_MAX=1']],
+  ] as const) {
+    const main = join(ROOT, 'dist/src/cli/main.js');
+    const ports = ['--port', '0', '--http-port', '0', '--grpc-port', '0'];
+    const child = spawn(
+      nodes.get(node) as string,
+      ['--no-deprecation', main, 'up', '--json', '--data-dir', join(tempDir(), 'store'), ...ports],
+      { env: { ...consumers.env, MALLOC_ARENA_MAX: undefined }, stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    const [errors, ended] = [text(child.stderr), once(child, 'close')];
+    const [line] = await once(createInterface({ input: child.stdout }), 'line');
+    assert.equal(JSON.parse(String(line)).ready, true);
+    const environment = readFileSync(`/proc/${child.pid}/environ`, 'utf8').split('\0');
+    assert.deepEqual(
+      environment.filter((one) => one.startsWith('MALLOC_ARENA_MAX')),
+      arenas,
+    );
+    assert.match(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8'), /--no-deprecation/);
+    child.kill('SIGINT');
+    assert.deepEqual(await ended, [0, null]);
+    assert.doesNotMatch(await errors, /ExperimentalWarning/);
+  }
+});
