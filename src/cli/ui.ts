@@ -77,13 +77,15 @@ export const uiCommand: Command = {
       `mcp-observatory ui: ${page.url} over ${db.name}`,
       `  MCP at ${mcp}, with the header Authorization: Bearer ${readToken}`,
     ];
+    // Before it says that it is ready: who reads that may end it at once.
+    const ended = ending.wait();
     print(
       io,
       values.json
         ? { ready: true, url: page.url, mcp, read_token: readToken, database: db.name }
         : lines.map(printableLine).join('\n'),
     );
-    await ending.wait();
+    await ended;
     return EXIT_OK;
   },
 };

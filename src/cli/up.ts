@@ -116,6 +116,8 @@ export const upCommand: Command = {
     await using _noted = await noteRunningPage(io, page, access.readToken, db.name);
     await db.share?.(collector.httpUrl);
     await using tidying = retention && new Tidying(db, retention, io);
+    // Before it says that it is ready: who reads that may end it at once.
+    const ended = ending.wait();
     print(
       io,
       values.json ? readyJson(page, access, collector) : readyText(page, access, collector, retention),
@@ -133,7 +135,7 @@ export const upCommand: Command = {
           if (!stopped.signal.aborted) print(io, values.json ? { imported: found } : importedText(found));
         })
       : undefined;
-    await ending.wait();
+    await ended;
     stopped.abort();
     await imported;
     // At once: none of them waits for the others.
