@@ -1,6 +1,7 @@
 /** What servers send is read in the form of the SDKs, whatever they leave null, and whatever HTTP says around it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { messagesIn } from '../src/mcp-client/envelope.ts';
 import { readPostResponse } from '../src/mcp-client/http-answer.ts';
 import { SessionExpired } from '../src/mcp-client/http-refusal.ts';
@@ -162,7 +163,7 @@ test('the messages of an event stream are read in the same form, in whatever pie
       },
     });
     const response = new Response(body, { headers: { 'content-type': 'text/event-stream' } });
-    const bounded = boundMessages(response, 'POST', { limits: {}, onExceeded: assert.fail });
+    const bounded = boundMessages(response, 'POST', { limits: {}, onExceeded: assert.fail }).response;
     assert.equal(await bounded.text(), wanted, `pieces of ${size}`);
   }
 });
@@ -173,7 +174,7 @@ test('an error without an id answers the request whose stream it comes on, and s
       headers: { 'content-type': 'text/event-stream' },
     });
     const bounds = { limits: {}, onExceeded: assert.fail, requestId };
-    const text = await boundMessages(response, 'POST', bounds).text();
+    const text = await boundMessages(response, 'POST', bounds).response.text();
     return JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? 'null');
   };
   const crashed = { code: -32603, message: 'the tool crashed' };
@@ -192,4 +193,45 @@ test('an error without an id answers the request whose stream it comes on, and s
   }
   const ofAnother = { jsonrpc: '2.0', id: 8, error: crashed };
   assert.deepEqual(await read(ofAnother, 7), ofAnother);
+});
+
+test('an answer that an event stream begins with is handed on as JSON, and nothing before or behind it is lost', async () => {
+  const event = (data: string, more = '') => `${more}event: message\ndata: ${data}\n\n`;
+  const note = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
+  const read = async (text: string, size: number) => {
+    const body = new ReadableStream({
+      start(controller) {
+        for (let at = 0; at < text.length; at += size)
+          controller.enqueue(Buffer.from(text.slice(at, at + size)));
+        controller.close();
+      },
+    });
+    const response = new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    const behind: object[] = [];
+    const bounds = {
+      limits: {},
+      onExceeded: assert.fail,
+      requestId: 7,
+      onMessage: (message: object) => behind.push(message),
+    };
+    const found = await boundMessages(response, 'POST', bounds).atOnce();
+    const isJson = found.headers.get('content-type') === 'application/json';
+    const told = isJson ? await found.json() : await found.text();
+    return { isJson, told, behind };
+  };
+  const result = answer({ result: RESULT });
+  for (const size of [1, 7, 10_000]) {
+    const { isJson, told, behind } = await read(event(result, 'id: 1\n') + event(JSON.stringify(note)), size);
+    assert.ok(isJson);
+    assert.deepEqual(told, JSON.parse(result));
+    for (let turn = 0; behind.length === 0 && turn < 10; turn += 1) await setImmediate();
+    assert.deepEqual(behind, [note]);
+    for (const text of [
+      event(JSON.stringify(note)) + event(result),
+      event(result, 'retry:500\n'),
+      event(answer({ id: 8, result: RESULT })),
+      ': hi\n\n',
+    ])
+      assert.deepEqual(await read(text, size), { isJson: false, told: text, behind: [] });
+  }
 });

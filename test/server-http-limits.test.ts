@@ -138,7 +138,7 @@ test('events are measured one by one, with any line end and however they are cut
         return await boundMessages(new Response(body, { headers: EVENTS }), 'POST', {
           limits: { maxMessageBytes: limit },
           onExceeded: () => undefined,
-        }).text();
+        }).response.text();
       };
       assert.equal(await read(size), whole.replaceAll(end, '\n'));
       await assert.rejects(read(size - 10), /more than \d+ bytes/);
@@ -160,7 +160,7 @@ test('the event loop turns within a chunk of many small events, and nothing of i
     },
   });
   const bounds = { limits: {}, onExceeded: () => undefined };
-  const read = await boundMessages(new Response(body, { headers: EVENTS }), 'POST', bounds).text();
+  const read = await boundMessages(new Response(body, { headers: EVENTS }), 'POST', bounds).response.text();
   clearImmediate(next);
   assert.equal(read, whole);
   assert.ok(turns >= 10, `${turns} turns`);

@@ -175,7 +175,7 @@ function boundResponses(transport: SdkHttpTransport, limits: MessageLimits): voi
     return async (input, init) => {
       const response = await send(input, init);
       const bounds = { limits, onExceeded, room: () => backlog.room(init?.signal) };
-      return await passAnswerOn(boundMessages(response, init?.method, bounds), init);
+      return await passAnswerOn(boundMessages(response, init?.method, bounds).response, init);
     };
   };
   transport._fetch = bound(transport._fetch ?? fetch);

@@ -147,7 +147,7 @@ function toLimits({ timeoutMs, maxTotalTimeoutMs, signal }: ToolCallOptions) {
     `No answer within ${totalMs} ms in all.`,
   ];
   const idle = new Deadline(idleMs, [signal], {
-    timedOut: noProgress,
+    timedOut: () => noProgress,
     cancelled: () => 'cancelled by the caller',
   });
   let isOver = false;

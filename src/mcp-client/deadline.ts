@@ -1,7 +1,7 @@
 /** What the signal of a {@link Deadline} says when it fires. */
 interface DeadlineReasons {
   /** When the time ran out. */
-  readonly timedOut?: unknown;
+  readonly timedOut?: (() => unknown) | undefined;
   /** When one of the signals fired. @defaultValue an error without its reason */
   readonly cancelled?: ((source: AbortSignal) => unknown) | undefined;
 }
@@ -17,11 +17,14 @@ export class Deadline {
   constructor(
     limitMs: number,
     sources: readonly (AbortSignal | undefined)[],
-    { timedOut = new Error('timed out'), cancelled = () => new Error('cancelled') }: DeadlineReasons = {},
+    {
+      timedOut = () => new Error('timed out'),
+      cancelled = () => new Error('cancelled'),
+    }: DeadlineReasons = {},
   ) {
     this.#timer = setTimeout(() => {
       this.passed = !this.signal.aborted;
-      this.#controller.abort(timedOut);
+      this.#controller.abort(timedOut());
     }, limitMs);
     const given = sources.filter((source) => source !== undefined);
     this.#sources = new Map(

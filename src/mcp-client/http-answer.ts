@@ -126,7 +126,8 @@ function readHandshake(
   return status === 404 || status === 405 ? { response, error: nothingThere(status) } : { response };
 }
 
-function asJson(response: Response, messages: readonly JsonRpcMessage[]): Response {
+/** A response whose body is these messages. */
+export function asJson(response: Response, messages: readonly JsonRpcMessage[]): Response {
   const headers = new Headers(response.headers);
   for (const name of ['content-length', 'content-encoding']) headers.delete(name);
   headers.set('content-type', 'application/json');

@@ -62,7 +62,7 @@ export async function openRemoteTransport(
   let isExpired = false;
   const unanswered = new Set<Promise<unknown>>();
   const watch = new RequestWatch();
-  const exchange: typeof fetch = async (input, init) => {
+  const exchange = async (...[input, init]: Parameters<typeof fetch>): Promise<() => Promise<Response>> => {
     let response: Response;
     try {
       response = await send(input, init);
@@ -79,26 +79,27 @@ export async function openRemoteTransport(
       room: () => backlog.room(init?.signal),
       requestId: requestIdIn(init),
       onAnswered: (id) => watch.streamEnded(id),
+      onMessage: (message) => transport.onmessage?.(message),
     });
     // What an SSE server says to a POST is no answer; that comes on its stream.
-    const isReceipt = options.kind === 'sse' && bounded.ok;
-    const answer = isReceipt ? { response: bounded } : await readPostResponse(bounded, init);
+    if (options.kind === 'sse' && response.ok) return async () => bounded.response;
+    const answer = await readPostResponse(bounded.response, init);
     // By the specification the session is over, and a new one has to be initialized.
     if (answer.error instanceof SessionExpired) {
       isExpired = true;
       options.onLost(answer.error);
     }
     if (answer.error !== undefined) throw answer.error;
-    return answer.response;
+    return answer.response === bounded.response ? bounded.atOnce : async () => answer.response;
   };
-  const watched: typeof fetch = (input, init) => {
+  const watched: typeof fetch = async (input, init) => {
     const answer = exchange(input, init);
     if (init?.method === 'POST') {
       const done = (): void => void unanswered.delete(settled);
       const settled = answer.then(done, done);
       unanswered.add(settled);
     }
-    return answer;
+    return await (await answer)();
   };
   const reconnections = new Reconnections();
   const fixed = typeof config.headers === 'function' ? {} : { ...config.headers };
@@ -224,8 +225,9 @@ interface OwnedFetch {
  */
 async function createOwnedFetch(): Promise<OwnedFetch> {
   // The first use of fetch loads undici, which then sets the global dispatcher.
-  await fetch('data:,').catch(() => undefined);
-  const global = (globalThis as Record<symbol, unknown>)[Symbol.for('undici.globalDispatcher.1')];
+  const key = Symbol.for('undici.globalDispatcher.1');
+  if (!(key in globalThis)) await fetch('data:,').catch(() => undefined);
+  const global = (globalThis as Record<symbol, unknown>)[key];
   const Agent = global?.constructor as DispatcherClass | undefined;
   if (Agent?.name !== 'Agent') return { fetch, close: async () => undefined };
   // The timeouts of each call bound silence.
@@ -246,17 +248,6 @@ const MAX_TRACKED = 256;
 class Reconnections {
   readonly #timers: Set<NodeJS.Timeout> = new Set();
   #closed = false;
-
-  /** For client v2, which lets its timers be supplied. */
-  readonly schedule = (reconnect: () => void, delayMs: number): (() => void) => {
-    if (this.#closed) return () => undefined;
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      reconnect();
-    }, delayMs);
-    this.#timers.add(timer);
-    return () => clearTimeout(timer);
-  };
 
   /** For SDK v1, which writes its latest timer to a private field: intercepts the writes. */
   watchField(transport: object): void {

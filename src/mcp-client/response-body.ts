@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sliced } from '../base/index.ts';
 import { mayNeedRepair, messagesIn } from './envelope.ts';
-import { findStrayError } from './http-answer.ts';
+import { asJson, findStrayError } from './http-answer.ts';
 import { type MessageLimits, MessageMeter } from './message-meter.ts';
 import { RetryField } from './retry-field.ts';
 import type { JsonRpcId, JsonRpcMessage } from './session.ts';
@@ -20,6 +20,17 @@ export interface BodyBounds {
   readonly requestId?: JsonRpcId | undefined;
   /** Called when an event stream that answers a request has ended in any way but by its reader. */
   readonly onAnswered?: ((requestId: JsonRpcId) => void) | undefined;
+  /** Takes what an event stream holds behind an answer that was read at once. */
+  readonly onMessage?: ((message: JsonRpcMessage) => void) | undefined;
+}
+
+interface BoundedResponse {
+  readonly response: Response;
+  /**
+   * The response to hand on: one of JSON where an event stream begins with the answer to the request, since an SDK makes
+   * a dozen streams to read one event.
+   */
+  readonly atOnce: () => Promise<Response>;
 }
 
 /**
@@ -27,29 +38,19 @@ export interface BodyBounds {
  * stream. The SDKs would keep reading it into memory, and parse it at once.
  * @param method of the request; what answers a GET is read as an event stream, whatever its type.
  */
-export function boundMessages(response: Response, method: string | undefined, bounds: BodyBounds): Response {
+export function boundMessages(
+  response: Response,
+  method: string | undefined,
+  bounds: BodyBounds,
+): BoundedResponse {
   const type = response.headers.get('content-type')?.toLowerCase() ?? '';
   // The SDKs read the body of a refusal as one text, whatever its type.
   const isStream = response.ok && type.startsWith('text/event-stream');
   const mayBeStream = response.ok && (method === 'GET' || type.includes('text/event-stream'));
   const meter = new MessageMeter(bounds.limits, isStream);
   const measure = mayBeStream ? eventMeasure(meter, isStream) : bodyMeasure(meter);
-  const { requestId, onAnswered } = bounds;
-  const events = isStream ? new EventRepair(requestId) : undefined;
-  const onEnd = isStream && requestId !== undefined ? () => onAnswered?.(requestId) : undefined;
-  return withBody(
-    response,
-    function* (chunk) {
-      try {
-        for (const piece of measure(chunk)) yield events === undefined ? piece : events.repaired(piece);
-      } catch (cause) {
-        const error = new Error(`the server sent ${(cause as RangeError).message}`);
-        bounds.onExceeded(error);
-        throw error;
-      }
-    },
-    { rest: () => events?.rest(), onEnd, room: bounds.room },
-  );
+  const events = isStream ? new EventRepair(bounds.requestId) : undefined;
+  return withBody(response, measure, events, bounds);
 }
 
 /** Measures chunks, and gives them in pieces between which the event loop is to turn. */
@@ -104,6 +105,10 @@ function eventMeasure(meter: MessageMeter, isEach: boolean): Measure {
 
 /** Brings the messages in an event stream with LF line ends into the form that the SDKs read, event by event. */
 class EventRepair {
+  /** Whether the next event is to be taken out if it is the answer and nothing else. */
+  takesAnswer = false;
+  /** The answer that was taken out. */
+  answer: JsonRpcMessage | undefined;
   readonly #requestId: JsonRpcId | undefined;
   #held: Uint8Array[] = [];
   #last = LF;
@@ -125,14 +130,14 @@ class EventRepair {
     }
     if (start < piece.length) this.#held.push(piece.subarray(start));
     this.#last = piece.at(-1) ?? this.#last;
-    return events.length === 1 ? (events[0] as Uint8Array) : Buffer.concat(events);
+    return joined(events);
   }
 
   /** An event that the stream ended in. By its specification that is dropped; one whose message is whole is kept. */
   rest(): Uint8Array | undefined {
-    const text = Buffer.concat(this.#held).toString('utf8');
-    const data = toData(text.split('\n'));
-    if (this.#messagesIn(data).length === 0) return undefined;
+    const text = joined(this.#held);
+    const data = toData(Buffer.from(text).toString('utf8').split('\n'));
+    if (data === '' || this.#messagesIn(data).length === 0) return undefined;
     this.#held.push(Buffer.from('\n\n'));
     return this.#take();
   }
@@ -146,13 +151,20 @@ class EventRepair {
   }
 
   #take(): Uint8Array {
-    const event = this.#held.length === 1 ? (this.#held[0] as Uint8Array) : Buffer.concat(this.#held);
+    const event = joined(this.#held);
     this.#held = [];
     const text = Buffer.from(event.buffer, event.byteOffset, event.length).toString('utf8');
     const lines = text.split('\n').filter((line) => line !== '');
     const data = toData(lines);
-    const messages = mayNeedRepair(data) ? this.#messagesIn(data) : [];
-    if (messages.length === 0) return event;
+    const takesAnswer = this.takesAnswer && lines.every((line) => OF_AN_ANSWER.test(line));
+    this.takesAnswer = false;
+    const messages = takesAnswer || mayNeedRepair(data) ? this.#messagesIn(data) : [];
+    const [first] = messages;
+    if (first === undefined) return event;
+    if (takesAnswer && messages.length === 1 && first.method === undefined && first.id === this.#requestId) {
+      this.answer = first;
+      return joined([]);
+    }
     const fields = lines.filter((line) => !line.startsWith('data:'));
     const events = messages.map((message) =>
       [...fields, `data: ${JSON.stringify(message)}`, '', ''].join('\n'),
@@ -161,69 +173,131 @@ class EventRepair {
   }
 }
 
+/** Lines of an event that hold its message or say no more of it; a `retry` is for the SDK. */
+const OF_AN_ANSWER = /^(?:data:|id:|event: ?message$)/;
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
+}
+
 function toData(lines: readonly string[]): string {
   const data = lines.filter((line) => line.startsWith('data:'));
   return data.map((line) => line.slice(line[5] === ' ' ? 6 : 5)).join('\n');
 }
 
-/** What happens around the chunks of a body. */
-interface BodySteps {
-  /** The last piece, when the body has ended. */
-  readonly rest?: (() => Uint8Array | undefined) | undefined;
-  readonly onEnd?: (() => void) | undefined;
-  readonly room?: (() => Promise<void>) | undefined;
-}
+/** A longer text is parsed in a turn of its own. */
+const SHORT_TEXT = 16_384;
 
-/** A response that passes each chunk to `measure`, whose error ends the body, and calls `onEnd` once at the end. */
-function withBody(response: Response, measure: Measure, { rest, onEnd, room }: BodySteps): Response {
+/** A response whose body is read in pieces within bounds, by us or as a stream by an SDK. */
+function withBody(
+  response: Response,
+  measure: Measure,
+  events: EventRepair | undefined,
+  { onExceeded, room, requestId, onAnswered, onMessage }: BodyBounds,
+): BoundedResponse {
   const reader = response.body?.getReader();
-  if (reader === undefined) return response;
+  if (reader === undefined) return { response, atOnce: async () => response };
   const turn = sliced();
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
+  let pieces: Iterator<Uint8Array> = [].values();
+  /** What was read already and is to be read again. */
+  let first: Promise<Uint8Array | undefined> | undefined;
+  let isEnded = false;
+  const end = (): void => {
+    isEnded = true;
+    if (events !== undefined && events.answer === undefined && requestId !== undefined)
+      onAnswered?.(requestId);
+  };
+  const measured = function* (chunk: Uint8Array): Generator<Uint8Array> {
+    try {
+      for (const piece of measure(chunk)) yield events?.repaired(piece) ?? piece;
+    } catch (cause) {
+      const error = new Error(`the server sent ${(cause as RangeError).message}`);
+      onExceeded(error);
+      throw error;
+    }
+  };
+  const read = async (): Promise<Uint8Array | undefined> => {
+    if (isEnded) return undefined;
+    try {
+      let piece = pieces.next();
+      // Chunks that are waiting already come without a turn between them.
+      if (piece.done !== true) await nextTurn();
+      else {
         const { done, value } = await reader.read();
-        if (!done) {
-          let isFirst = true;
-          for (const piece of measure(value)) {
-            // Chunks that are waiting already come without a turn between them.
-            if (isFirst) await turn();
-            else await nextTurn();
-            isFirst = false;
-            await room?.();
-            // An empty one too: without a chunk this would not be called again.
-            controller.enqueue(piece);
-          }
-          return;
+        if (done) {
+          end();
+          return events?.rest();
         }
-        const last = rest?.();
-        if (last !== undefined) controller.enqueue(last);
-        controller.close();
-      } catch (error) {
-        controller.error(error);
-        reader.cancel(error).catch(() => undefined);
+        pieces = measured(value);
+        piece = pieces.next();
+        await turn();
       }
-      onEnd?.();
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
+      await room?.();
+      return piece.value as Uint8Array;
+    } catch (error) {
+      reader.cancel(error).catch(() => undefined);
+      end();
+      throw error;
+    }
+  };
+  const next = (): Promise<Uint8Array | undefined> => {
+    const piece = first ?? read();
+    first = undefined;
+    return piece;
+  };
+  /** Decoded as its bytes arrive: the response's own would decode and parse all of it in one turn. */
+  const text = async (): Promise<string> => {
+    const decoder = new TextDecoder();
+    let all = '';
+    for (let piece = await next(); piece !== undefined; piece = await next())
+      all += decoder.decode(piece, { stream: true });
+    all += decoder.decode();
+    if (all.length > SHORT_TEXT) await nextTurn();
+    return all;
+  };
+  const toStream = (): ReadableStream<Uint8Array> =>
+    new ReadableStream({
+      pull: async (controller) => {
+        try {
+          const piece = await next();
+          // An empty one too: without a chunk this would not be called again.
+          if (piece === undefined) controller.close();
+          else controller.enqueue(piece);
+        } catch (error) {
+          controller.error(error);
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
+    });
   const { status, statusText, headers, url, redirected } = response;
-  const copy = new Response(body, { status, statusText, headers });
-  return Object.defineProperties(copy, {
+  let stream: ReadableStream<Uint8Array> | undefined;
+  const copy = Object.defineProperties(new Response(null, { status, statusText, headers }), {
     // The constructor takes neither; the SDKs read both after a redirect.
     url: { value: url },
     redirected: { value: redirected },
-    text: { value: () => decoded(copy) },
-    json: { value: async () => JSON.parse(await decoded(copy)) as unknown },
+    // Made only for who reads it: a stream is most of what a short answer costs.
+    body: { get: () => (stream ??= toStream()) },
+    text: { value: text },
+    json: { value: async () => JSON.parse(await text()) as unknown },
   });
-}
-
-/** The text of a body, decoded as its bytes arrive: `json()` of its own would decode and parse all of it in one turn. */
-async function decoded({ body }: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of body ?? []) text += decoder.decode(chunk as Uint8Array, { stream: true });
-  text += decoder.decode();
-  await nextTurn();
-  return text;
+  /** Reads to the end, so that the connection can be used again. */
+  const passOn = async (): Promise<void> => {
+    for (let piece = await next(); piece !== undefined; piece = await next()) {
+      for (const event of Buffer.from(piece).toString('utf8').split('\n\n'))
+        for (const message of event === '' ? [] : messagesIn(toData(event.split('\n')))) onMessage?.(message);
+    }
+  };
+  const atOnce = async (): Promise<Response> => {
+    if (events === undefined || requestId === undefined) return copy;
+    events.takesAnswer = true;
+    let piece: Uint8Array | undefined;
+    do {
+      first = read();
+      piece = await first.catch(() => undefined);
+    } while (piece?.length === 0 && events.answer === undefined);
+    if (events.answer === undefined) return copy;
+    passOn().catch(() => undefined);
+    return asJson(response, [events.answer]);
+  };
+  return { response: copy, atOnce };
 }

@@ -23,6 +23,9 @@ export interface FinishedCall {
 
 export type LoopVerdict = 'fine' | 'warn' | 'stop';
 
+/** Characters of a call that are held as they are. */
+const MAX_TOLD = 1_000;
+
 /**
  * Finds calls that go round in circles: the same tool with the same arguments giving the same result, turn after turn.
  * Equal calls of one turn count once: the model has not seen a result in between.
@@ -52,10 +55,8 @@ export class LoopDetector {
    * @param readOnly whether the tool says it changes nothing.
    */
   record(turn: number, tool: string, { argumentsText, resultText, readOnly }: FinishedCall): LoopVerdict {
-    const signature = createHash('sha256')
-      .update(JSON.stringify([tool, argumentsText]))
-      .update(resultText)
-      .digest('base64');
+    const told = JSON.stringify([tool, argumentsText]) + resultText;
+    const signature = told.length <= MAX_TOLD ? told : createHash('sha256').update(told).digest('base64');
     if (turn !== this.#turn) this.#ofTurn.clear();
     this.#turn = turn;
     if (this.#ofTurn.has(signature)) return 'fine';

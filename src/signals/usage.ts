@@ -26,10 +26,11 @@ export class UsageReader {
     const { unit, rank } = place;
     const known = this.#places[unit];
     const has = this.#counts[unit];
+    const isFirst = known === undefined || rank < known.rank;
     // A zero may stand for what the writer of one name did not know.
-    if (known !== undefined && known.rank <= rank && has !== 0) return;
+    if (!isFirst && has !== 0) return;
     const count = readCount(value);
-    if (count === undefined || (count === 0 && has !== undefined)) return;
+    if (count === undefined || (count === 0 && has !== undefined && !(isFirst && has === 0))) return;
     this.#counts[unit] = count;
     this.#places[unit] = place;
   }
@@ -51,9 +52,12 @@ export class UsageReader {
   #walk(whole: JsonObject, node: UsageNode): void {
     const value = withCamelCase(whole);
     this.#takeOthers(value, node);
-    for (const [name, next] of node.members) {
-      const member = value[name];
-      if (member === undefined || member === null) continue;
+    const own = Object.keys(value);
+    // The members of most are few, and the names many; those of a class need not be its own.
+    const isPlain = own.length <= MAX_MEMBERS && Object.getPrototypeOf(value) === Object.prototype;
+    for (const name of isPlain ? own : node.members.keys()) {
+      const [member, next] = [value[name], node.members.get(name)];
+      if (next === undefined || member === undefined || member === null) continue;
       if (next.place !== undefined) this.take(next.place, member);
       if (next.members.size === 0) continue;
       if (Array.isArray(member)) this.#walk(countsByWord(member), next);

@@ -44,12 +44,6 @@ export class StepBudget {
     }
   }
 
-  canSpend(steps: number): boolean {
-    if (steps > this.#left) return false;
-    this.#left -= steps;
-    return true;
-  }
-
   /** One level down; {@link leave} goes back. */
   enter(steps: number): void {
     this.#depth += 1;

@@ -39,7 +39,7 @@ export async function withRetries<T>(
     const silence = `no data for ${idleTimeoutMs} ms`;
     // Of its own for each try: a signal that outlives many calls would gather one listener per call.
     const deadline = new Deadline(idleTimeoutMs, [options.signal], {
-      timedOut: new Error(silence),
+      timedOut: () => new Error(silence),
       cancelled: ({ reason }) => reason,
     });
     const startedAt = performance.now();
