@@ -12,7 +12,7 @@ export interface SentencePart {
   readonly tone?: 'bad' | 'warn' | undefined;
   /** Id of the span that proves it. */
   readonly span?: string | undefined;
-  /** Id of the request that waits for a person. */
+  /** Id of the request that waits for a person: a link leads there first. */
   readonly review?: string | undefined;
 }
 
@@ -71,7 +71,7 @@ function waits({ held, approvals }: RunFacts): Clause {
     return [
       { text: clipped(request.tool ?? 'a call'), span },
       { text: ' waits for you: ' },
-      { text: 'decide', tone: 'warn', review: request.id },
+      { text: 'decide', tone: 'warn', review: request.id, span },
       ...(open.length > 1 ? [{ text: ` (and ${open.length - 1} more)` }] : []),
     ];
   }
