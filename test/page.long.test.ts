@@ -42,7 +42,7 @@ const HOSTILE_RUN = runOf(50, 2, [
   },
   chat({
     attributes: {
-      'gen_ai.request.model': HOSTILE,
+      'gen_ai.request.model': HUGE,
       'gen_ai.provider.name': HOSTILE,
       'gen_ai.input.messages': message('user', HOSTILE),
       'gen_ai.output.messages': message('assistant', HOSTILE),
