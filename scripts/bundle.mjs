@@ -162,7 +162,12 @@ async function bundlePage(folder) {
     transform: { target: 'es2022' },
     treeshake: { moduleSideEffects: false },
   });
-  const { output } = await bundle.write({ file: join(folder, 'page.js'), format: 'esm', minify: true });
+  const { output } = await bundle.write({
+    file: join(folder, 'page.js'),
+    format: 'esm',
+    minify: true,
+    comments: false,
+  });
   await bundle.close();
   const needed = output.flatMap(({ imports }) => imports);
   if (needed.length > 0) throw new Error(`The page would import ${needed.join(', ')} in the browser`);

@@ -1,6 +1,6 @@
 /**
  * Makes the pictures of the page in `docs/images` with Chromium and PostgreSQL: `node dist/scripts/make-screenshots.js`.
- * The waterfall and what waits are of a gate, and the list has the run of the demo, among seeded spans. With `--all DIR`, those of every view, wide and narrow, light and dark, into a folder.
+ * The run is that of the demo, the waterfall and what waits are of a gate; the lists have both among seeded spans. With `--all DIR`, those of every view, wide and narrow, light and dark, into a folder.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -33,13 +33,13 @@ const SETTLE_MS = 2500;
 
 const PICTURES = [
   { name: 'runs', hash: '#/runs', width: 1280, height: 760, colors: 'light' },
-  { name: 'run', hash: `#/run/${STORY_RUN}`, width: 1280, height: 760, colors: 'light' },
+  { name: 'run', hash: `#/run/${DEMO_RUN}`, width: 1280, height: 760, colors: 'light' },
   { name: 'waterfall', hash: `#/run/${GATED_RUN}/waterfall`, width: 1280, height: 760, colors: 'dark' },
   { name: 'tools', hash: '#/tools', width: 1280, height: 600, colors: 'light' },
   { name: 'cost', hash: '#/cost', width: 1280, height: 600, colors: 'dark' },
   { name: 'waiting', hash: '#/waiting', width: 1280, height: 640, colors: 'light' },
   { name: 'waiting-tool', hash: 'export_contacts', width: 1280, height: 760, colors: 'light' },
-  { name: 'run-narrow', hash: `#/run/${STORY_RUN}`, width: 390, height: 844, colors: 'light' },
+  { name: 'run-narrow', hash: `#/run/${DEMO_RUN}`, width: 390, height: 844, colors: 'light' },
 ] as const;
 
 const VIEWS = {

@@ -12,7 +12,7 @@ import { gzipSync } from 'node:zlib';
 import { importTranscripts } from '../src/cli/transcripts.ts';
 import { type Collector, startCollector } from '../src/collector/index.ts';
 import { migrate, openDatabase, type Queryable } from '../src/postgres/index.ts';
-import { listRuns, type RunRow } from '../src/runs/index.ts';
+import { listRuns, type RunRow, readRunSpans, readSaid } from '../src/runs/index.ts';
 import {
   CLAUDE_CODE,
   CLAUDE_CODE_TRUTH,
@@ -181,6 +181,16 @@ describe('coding agents', { skip: noPostgres() }, () => {
       );
       // The tool that failed told the model that there is no such file, and the model answered.
       for (const { status, failedCalls } of runs) assert.equal(status, failedCalls > 0 ? 'recovered' : 'ok');
+      const said = await Promise.all(
+        runs.map(async (run) => readSaid(db, run.id, await readRunSpans(db, run))),
+      );
+      // What a model said is a text, not the answer of its API around it.
+      const answers = said.flat().flatMap(({ answer }) => answer ?? []);
+      assert.deepEqual(
+        answers.filter((answer) => answer.startsWith('[{')),
+        [],
+      );
+      if (file === 'gemini') assert.ok(answers.includes('The folder holds notes.txt.'), answers.join());
     });
   }
 

@@ -164,6 +164,40 @@ describe('decisions and figures in a browser', { skip: noChromium() || noPostgre
     });
   });
 
+  test('a run is compared with the last of its prompt, what stands out is read whole, and a menu closes', async () => {
+    const hex = (n: number) => n.toString(16).padStart(32, '0');
+    const asked = chat({ attributes: { 'observatory.prompt_hash': 'd'.repeat(64) } });
+    for (const [n, minutes] of [
+      [95, 30],
+      [96, 10],
+    ] as const)
+      await exportSpans(exporter, runOf(n, minutes, [{ name: 'rent', at: 0, ms: 9 }, asked]));
+    await exportSpans(exporter, runOf(97, 10 * 24 * 60, [{ name: 'long ago', at: 0, ms: 9 }]));
+    await visit(`${page.url}#/run/${hex(96)}`, async (view) => {
+      await shows(view, '1 other run of the same prompt');
+      await view.evaluate(`[...document.querySelectorAll('.acts a')].at(-1).click()`);
+      await waitUntil(
+        async () => String(await view.evaluate('location.hash')).includes(`b=${hex(95)}`),
+        PATIENCE_MS,
+      );
+      await shows(view, 'Tokens in');
+      await view.evaluate(`location.hash = '#/runs?range=30d'`);
+      await shows(view, 'long ago');
+      const isCut = 'one.scrollWidth > one.clientWidth';
+      const cut = await view.evaluate(
+        `[...document.querySelectorAll('td.c-t, [data-run="${hex(7)}"] .outs > *')].filter((one) => ${isCut}).map((one) => one.innerText)`,
+      );
+      assert.deepEqual(cut, []);
+      await click(view, 'Share');
+      const isOpen = () => view.evaluate('document.querySelector("details[open]") !== null');
+      assert.equal(await isOpen(), true);
+      await view.evaluate(
+        `document.querySelector('main').dispatchEvent(new Event('pointerdown', { bubbles: true }))`,
+      );
+      assert.equal(await isOpen(), false);
+    });
+  });
+
   test('a run is searched, labelled and read as the model saw it; a view is kept, and its threshold told', async () => {
     const posted: Record<string, unknown>[] = [];
     const hook = createServer((request, response) => {

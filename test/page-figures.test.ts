@@ -80,6 +80,40 @@ describe('figures of the page', { skip: noPostgres() }, () => {
     assert.ok(of('').length > 0, 'what is no definition');
   });
 
+  test('figures of runs, and costs by model, user and service, are those of plain SQL over the spans', async () => {
+    const { rows: figures } =
+      await db.query(`SELECT count(*)::int AS runs, (count(*) FILTER (WHERE held))::int AS held,
+        (count(*) FILTER (WHERE contradicted))::int AS contradicted, sum(unpriced)::int AS unpriced,
+        sum(cost) AS "costUsd", percentile_disc(0.5) WITHIN GROUP (ORDER BY ms) AS "durationP50Ms",
+        percentile_disc(0.95) WITHIN GROUP (ORDER BY ms) AS "durationP95Ms"
+      FROM (SELECT date_part('epoch', max(end_time) - min(start_time)) * 1000 AS ms, sum(cost_usd) AS cost,
+          bool_or(policy_decision = 'require_approval') AS held,
+          count(*) FILTER (WHERE cost_source = 'unknown') AS unpriced,
+          bool_or(evidence_findings ~ '"kind":"(?!unsupported)' OR tool_claim_mismatch) AS contradicted
+        FROM mcp_traces GROUP BY trace_id) AS runs`);
+    const metrics = await get('api/metrics?fresh');
+    for (const [name, value] of Object.entries(figures[0] ?? {}))
+      assert.ok(Math.abs(metrics[name] - Number(value)) < 1e-6, `${name}: ${metrics[name]} and ${value}`);
+    for (const [by, column] of Object.entries({ model: 'model', user: 'user_id', service: 'service' })) {
+      const { rows } = await db.query(`SELECT coalesce(${column}, '') AS name, count(*)::int AS calls,
+          coalesce(sum(cost_usd), 0) AS usd, coalesce(sum(prompt_tokens), 0)::int AS tokens
+        FROM mcp_traces WHERE cost_source IS NOT NULL OR prompt_tokens IS NOT NULL GROUP BY 1 ORDER BY 1`);
+      const sums = new Map<string, { calls: number; usd: number; tokens: number }>();
+      for (const { name, calls, costUsd, promptTokens } of (await get(`api/cost?by=${by}`)).rows) {
+        const { calls: n, usd, tokens } = sums.get(name ?? '') ?? { calls: 0, usd: 0, tokens: 0 };
+        const sum = { calls: n + calls, usd: usd + (costUsd ?? 0), tokens: tokens + promptTokens };
+        sums.set(name ?? '', sum);
+      }
+      const rounded = ({ calls, usd, tokens }: Record<string, unknown>) =>
+        `${calls} ${Number(usd).toFixed(9)} ${tokens}`;
+      assert.deepEqual(
+        [...sums].map(([name, sum]) => `${name} ${rounded(sum)}`).sort(),
+        rows.map((row) => `${row.name} ${rounded(row)}`).sort(),
+        by,
+      );
+    }
+  });
+
   test('a run without what a golden needs says what to do, and nothing is written', async () => {
     const keep = (id: string, type = 'application/json') =>
       post(`${page.address}api/runs/${id}/golden`, { ...BEARER, 'content-type': type }, Buffer.from('{}'));

@@ -7,6 +7,7 @@ import { PolicyGate } from '../src/policy/index.ts';
 import { migrate, openDatabase } from '../src/postgres/index.ts';
 import { startPage } from '../src/ui/index.ts';
 import { noChromium, type Visit, visit } from './support/chromium.ts';
+import { makeGatedRuns } from './support/gated-runs.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
 import { PAGE_TOKEN } from './support/page-token.ts';
 import { noPostgres, type PostgresServer, startOwnPostgres } from './support/postgres-server.ts';
@@ -97,6 +98,16 @@ describe('Waiting in a browser', { skip: noChromium() || noPostgres() }, () => {
       assert.equal(await statusOf(first), 'pending');
       await view.press('k');
       await shows(view, 'bob');
+    });
+  });
+
+  test('a run that waits is opened at the call that waits, by a real gate', async () => {
+    const { rent } = await makeGatedRuns(db, { rent: ['balance', 'pay'] });
+    await visit(`${page.url}#/run/${rent}`, async (view) => {
+      await shows(view, 'waits for you: decide');
+      assert.equal(await view.evaluate('document.querySelector(".panel h2").innerText'), 'bank.pay');
+      await view.evaluate('document.querySelector(".explain .s-held").closest("a").click()');
+      await shows(view, 'A policy holds this call until a person decides');
     });
   });
 

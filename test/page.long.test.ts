@@ -42,7 +42,7 @@ const HOSTILE_RUN = runOf(50, 2, [
   },
   chat({
     attributes: {
-      'gen_ai.request.model': HOSTILE,
+      'gen_ai.request.model': HUGE,
       'gen_ai.provider.name': HOSTILE,
       'gen_ai.input.messages': message('user', HOSTILE),
       'gen_ai.output.messages': message('assistant', HOSTILE),
@@ -109,10 +109,7 @@ describe('up in a browser', { skip: noChromium() }, () => {
     child = spawn(
       process.execPath,
       [MAIN, 'up', '--json', '--data-dir', dataDir, '--capture-content', '--goldens', GOLDENS, ...ports],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-        env,
-      },
+      { stdio: ['ignore', 'pipe', 'inherit'], env },
     );
     const [line] = (await once(
       createInterface({ input: child.stdout as NodeJS.ReadableStream }),
@@ -325,6 +322,12 @@ describe('up in a browser', { skip: noChromium() }, () => {
     const { stdout } = await run('demo');
     const [, trace] = /Trace ([0-9a-f]{32})/.exec(stdout) ?? [];
     assert.match(stdout, /send_payment/);
+    // What the demo is about is on the page: why its call failed, and the part of the answer that says otherwise.
+    await visit(`${page}#/run/${trace}`, async (view) => {
+      await shows(view, '(send_payment: Payment declined');
+      await shows(view, '1 contradicted');
+      assert.match(String(await view.evaluate('document.querySelector("mark").innerText')), /was sent/);
+    });
     const { runs } = JSON.parse((await run('runs', 'list', 'tool:send_payment', '--json')).stdout);
     const ids: string[] = runs.map(({ trace_id }: { trace_id: string }) => trace_id);
     assert.ok(ids.includes(String(trace)) && ids.includes(idOf(1)), ids.join());

@@ -43,6 +43,8 @@ export interface CallOutcome {
   readonly interaction: Interaction;
   /** Set for a call that returned a failure, such as an MCP tool result with `isError`. */
   readonly errorType?: string | undefined;
+  /** What that failure says: content. */
+  readonly errorText?: string | undefined;
 }
 
 export interface SpanDescription<T> {
@@ -88,7 +90,7 @@ export async function traceCall<T>(
   let fields: CamelFieldValues = {};
   try {
     const result = await context.with(outer === undefined ? active : withOuterCall(active, outer), work);
-    quietly(() => describeResult(note, description, result));
+    quietly(() => describeResult(note, description, settings, result));
     quietly(() => outer?.close());
     quietly(() => {
       fields = finish(span, note, attributes, description, settings);
@@ -173,14 +175,23 @@ function isAsked<T>({ needsFields, judge }: SpanDescription<T>): boolean {
   return needsFields === true || judge !== undefined;
 }
 
-function describeResult<T>(note: Span, { interaction, outcome }: SpanDescription<T>, result: T): void {
+function describeResult<T>(
+  note: Span,
+  { interaction, outcome }: SpanDescription<T>,
+  settings: CallSettings,
+  result: T,
+): void {
   attachInteraction(note, interaction);
-  const { attributes, interaction: more, errorType } = outcome(result);
+  const { attributes, interaction: more, errorType, errorText } = outcome(result);
   note.setAttributes(attributes);
   attachInteraction(note, more);
   if (errorType === undefined) return;
   note.setAttribute(semconv.ATTR_ERROR_TYPE, errorType);
-  note.setStatus({ code: SpanStatusCode.ERROR });
+  setFailed(note, settings.captureContent ? errorText : undefined);
+}
+
+function setFailed(note: Span, message: string | undefined): void {
+  note.setStatus({ code: SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) });
 }
 
 function describeError<T>(
@@ -191,8 +202,7 @@ function describeError<T>(
 ): void {
   attachInteraction(note, interaction);
   note.setAttribute(semconv.ATTR_ERROR_TYPE, errorClass(error, settings.captureContent));
-  const message = settings.captureContent && error instanceof Error ? error.message : undefined;
-  note.setStatus({ code: SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) });
+  setFailed(note, settings.captureContent && error instanceof Error ? error.message : undefined);
 }
 
 /**

@@ -11,7 +11,12 @@ import {
   toAttribute,
 } from '../base/index.ts';
 import { warmEvidence } from '../evidence/index.ts';
-import { readGivenUsage, readProviderResponse, responseAttributes } from '../interaction/index.ts';
+import {
+  readGivenUsage,
+  readProviderResponse,
+  responseAttributes,
+  toolResultText,
+} from '../interaction/index.ts';
 import type { ReasonCode } from '../policy/index.ts';
 import { Enricher, isName, PROCESSOR_OPTIONS, resolveCaptureContent } from '../processor/index.ts';
 import { answerHash } from '../signals/index.ts';
@@ -223,10 +228,16 @@ function describeToolCall<T>(call: ToolCall<T>): SpanDescription<T> {
     outcome: (result) => ({
       attributes: {},
       interaction: {},
-      errorType: isToolError(result) ? 'tool_error' : undefined,
+      ...(isToolError(result) && {
+        errorType: 'tool_error',
+        errorText: toolResultText(result).slice(0, MAX_ERROR_CHARS) || undefined,
+      }),
     }),
   };
 }
+
+/** Longest text of a tool's error that is the message of its span. */
+const MAX_ERROR_CHARS = 4096;
 
 function describeFallback<T>(call: FallbackCall<T>, isHashed: boolean): SpanDescription<T> {
   const { fallbackType, toolName, answerOf = (result: T): unknown => result } = call;

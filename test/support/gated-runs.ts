@@ -60,7 +60,7 @@ export async function makeGatedRuns(
   meanwhile?: (queue: PostgresReviewQueue) => Promise<unknown>,
 ): Promise<GatedRuns> {
   await using bench = new TelemetryBench([new ObservatorySpanProcessor({ captureContent: true })]);
-  const instrumentation = new McpInstrumentation();
+  const instrumentation = new McpInstrumentation({ captureContent: true });
   instrumentation.manuallyInstrument(protocol);
   try {
     const server = new Server({ name: 'bank', version: '1' }, { capabilities: { tools: {} } });

@@ -1,5 +1,6 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import type OpenAI from 'openai';
+import type { TraceStep } from '../../evidence/index.ts';
 import type { Interceptor } from '../../execution/index.ts';
 import type { DemoServers } from './servers.ts';
 
@@ -25,7 +26,7 @@ export interface ConversationOptions {
 /** Asks the questions in order; the model calls tools until it can answer. */
 export async function converse(options: ConversationOptions): Promise<void> {
   const messages: Message[] = [{ role: 'system', content: options.systemPrompt }];
-  const evidence: Evidence = { results: [], failures: [] };
+  const evidence: Evidence = { steps: [], failures: [] };
   for (const question of options.questions) {
     messages.push({ role: 'user', content: question });
     evidence.failures.length = 0;
@@ -42,7 +43,9 @@ export async function converse(options: ConversationOptions): Promise<void> {
 }
 
 interface Evidence {
-  readonly results: string[];
+  /** All calls so far, with the texts of their results. */
+  readonly steps: (TraceStep & { readonly result: string })[];
+  /** What failed since the last question. */
   readonly failures: string[];
 }
 
@@ -56,7 +59,8 @@ async function askModel(options: ConversationOptions, messages: readonly Message
     provider: 'openai',
     prompt:
       messages.map((message) => (message.role === 'user' ? toText(message) : '')).findLast(Boolean) ?? '',
-    retrievedContext: evidence.results.length === 0 ? undefined : evidence.results.join('\n\n'),
+    steps: [...evidence.steps],
+    retrievedContext: evidence.steps.map(({ result }) => result).join('\n\n') || undefined,
     toolResultSummary: evidence.failures.length === 0 ? undefined : evidence.failures.join('\n\n'),
     promptTemplateId: 'invoice-review-v1',
     riskTier: 'high',
@@ -85,8 +89,9 @@ async function runTool(options: ConversationOptions, call: ToolCall, evidence: E
     call: () => options.servers.callTool(name, args),
   });
   const text = resultText(result);
-  evidence.results.push(text);
-  if (result.isError === true) evidence.failures.push(text);
+  const isError = result.isError === true;
+  evidence.steps.push({ tool: name, arguments: args, result: text, isError });
+  if (isError) evidence.failures.push(text);
   return { role: 'tool', tool_call_id: call.id, content: text };
 }
 

@@ -5,8 +5,8 @@
  * trace of its own there, without tokens.
  */
 import { semconv } from '../../base/index.ts';
-import { answerContent, promptContent } from '../../interaction/index.ts';
-import { addUp } from '../../json/index.ts';
+import { answerContent, promptContent, readProviderResponse } from '../../interaction/index.ts';
+import { addUp, isObject, parseContainer } from '../../json/index.ts';
 import { type AgentCall, type AgentDialect, modelAttributes, toolAttributes } from './agent-call.ts';
 import type { AgentEvent } from './event.ts';
 
@@ -44,7 +44,17 @@ function apiResponse(event: AgentEvent): AgentCall {
     cacheReadTokens: event.count('cached_content_token_count'),
     reasoningTokens,
   });
-  return { ...call, attributes: { ...call.attributes, ...answerContent(event.content('response_text')) } };
+  return {
+    ...call,
+    attributes: { ...call.attributes, ...answerContent(findAnswer(event.content('response_text'))) },
+  };
+}
+
+/** What the model said; newer versions send the chunks of the API's answer as JSON in place of its text. */
+function findAnswer(sent: string | undefined): string | undefined {
+  const chunks = sent?.startsWith('[{') === true ? parseContainer(sent) : undefined;
+  if (!Array.isArray(chunks) || !chunks.every((one) => isObject(one) && 'candidates' in one)) return sent;
+  return chunks.map((one) => readProviderResponse(one).answer ?? '').join('') || undefined;
 }
 
 function apiError(event: AgentEvent): AgentCall {

@@ -12,7 +12,7 @@ export interface SentencePart {
   readonly tone?: 'bad' | 'warn' | undefined;
   /** Id of the span that proves it. */
   readonly span?: string | undefined;
-  /** Id of the request that waits for a person. */
+  /** Id of the request that waits for a person: a link leads there first. */
   readonly review?: string | undefined;
 }
 
@@ -71,7 +71,7 @@ function waits({ held, approvals }: RunFacts): Clause {
     return [
       { text: clipped(request.tool ?? 'a call'), span },
       { text: ' waits for you: ' },
-      { text: 'decide', tone: 'warn', review: request.id },
+      { text: 'decide', tone: 'warn', review: request.id, span },
       ...(open.length > 1 ? [{ text: ` (and ${open.length - 1} more)` }] : []),
     ];
   }
@@ -158,7 +158,7 @@ function calls({ calls: all, failed, mended, denied, withheld, held, approvals }
 function errors({ otherErrors }: RunFacts): Clause {
   const first = otherErrors[0];
   if (first === undefined) return [];
-  const message = first.message === null ? '' : `: ${clipped(first.message)}`;
+  const message = first.message === null ? '' : `: ${asPart(first.message)}`;
   const rest = otherErrors.length > 1 ? ` and ${otherErrors.length - 1} more` : '';
   return [
     { text: `${clipped(first.name)} failed`, tone: 'bad', span: first.id },
@@ -204,9 +204,9 @@ function definitions(spans: readonly RunSpan[]): string {
   if (found === undefined || found.costUsd <= 0) return '';
   const [first] = found.servers;
   if (first === undefined) return `, of which ${formatUsd(found.costUsd)} are tool definitions`;
-  const whose = first.server === '' ? 'the program' : `server ${clipped(first.server)}`;
+  const whose = first.server === '' ? 'tool definitions' : `definitions of server ${clipped(first.server)}`;
   const usd = formatUsd(found.costUsd * first.share);
-  return `, of which ${usd} are definitions of ${whose} (${first.offered} offered, ${first.used} used)`;
+  return `, of which ${usd} are ${whose} (${first.offered} offered, ${first.used} used)`;
 }
 
 function duration({ durationMs, heldMs, held, approvals }: RunFacts): Clause {
@@ -220,8 +220,11 @@ function duration({ durationMs, heldMs, held, approvals }: RunFacts): Clause {
 }
 
 function shown({ tool }: RunCall, why: string | null | undefined): string {
-  return why == null || why === '' ? tool : `${tool}: ${clipped(why)}`;
+  return why == null || why === '' ? tool : `${tool}: ${asPart(why)}`;
 }
+
+/** A message within a sentence. */
+const asPart = (message: string) => clipped(message).replace(/[.]$/u, '');
 
 function more(list: readonly unknown[]): string {
   return list.length > 1 ? `, and ${list.length - 1} more` : '';

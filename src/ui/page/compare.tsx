@@ -1,9 +1,10 @@
-import type { RelatedRuns, RunList } from '../../runs/index.ts';
+import { useEffect } from 'preact/hooks';
+import type { RelatedRuns, RunList, RunRow } from '../../runs/index.ts';
 import { CompareRanges } from './compared-ranges.tsx';
 import { type Compared, ComparedResult } from './compared-runs.tsx';
 import { useData } from './data.ts';
 import { Empty, Trouble } from './parts.tsx';
-import { here, type Route } from './route.ts';
+import { here, type Route, replaceRoute } from './route.ts';
 import { SqlButton } from './sql.tsx';
 
 const KINDS = [
@@ -56,11 +57,18 @@ function CompareRuns({ route }: { route: Route }) {
     a === '' ? undefined : `/api/runs/${encodeURIComponent(a)}/related`,
     'once',
   );
+  const prompt = related.data?.promptHash;
+  const alike = useData<RunList>(prompt == null ? undefined : toAddress(`prompt:${prompt}`), 'once').data;
+  const other = alike?.runs.find(({ id }) => id !== a)?.id;
+  // A run is mostly compared with the last one of the same prompt; any other is two keys away.
+  useEffect(() => {
+    if (b === '' && other !== undefined) replaceRoute(here(route, { b: other }));
+  }, [a, other]);
   return (
     <>
       <div class="cmps">
         <RunPick side="a" route={route} filter="" />
-        <RunPick side="b" route={route} filter="" prompt={related.data?.promptHash} />
+        <RunPick side="b" route={route} filter="" alike={alike?.runs} />
       </div>
       {a === '' || b === '' ? (
         <Empty title="Choose two runs">
@@ -168,20 +176,21 @@ interface RunPickProps {
   readonly side: 'a' | 'b';
   readonly route: Route;
   readonly filter: string;
-  /** Runs of this prompt come first. */
-  readonly prompt?: string | null | undefined;
+  /** Runs of the same prompt, which come first. */
+  readonly alike?: readonly RunRow[] | undefined;
 }
 
 const WEEK_MS = 7 * 86_400_000;
 const HOUR_MS = 3_600_000;
 
-function RunPick({ side, route, filter, prompt }: RunPickProps) {
+function toAddress(q: string): string {
   const since = Math.floor((Date.now() - WEEK_MS) / HOUR_MS) * HOUR_MS;
-  const toAddress = (q: string) =>
-    `/api/runs?${new URLSearchParams({ q, since: String(since), limit: '200' })}`;
+  return `/api/runs?${new URLSearchParams({ q, since: String(since), limit: '200' })}`;
+}
+
+function RunPick({ side, route, filter, alike = [] }: RunPickProps) {
   const { data } = useData<RunList>(toAddress(filter), 'once');
-  const alike = useData<RunList>(prompt == null ? undefined : toAddress(`prompt:${prompt}`), 'once');
-  const same = new Map((alike.data?.runs ?? []).map((run) => [run.id, run]));
+  const same = new Map(alike.map((run) => [run.id, run]));
   const runs = [...same.values(), ...(data?.runs ?? []).filter(({ id }) => !same.has(id))];
   const options = runs.map((run): readonly [string, string] => [
     run.id,

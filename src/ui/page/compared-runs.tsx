@@ -122,13 +122,11 @@ function Sentence({ data: { calls, figures }, words }: SentenceProps) {
         </>
       ) : (
         <>
-          B made{' '}
+          B{' '}
           <b>
-            {more > 0 && `${count(more)} that A did not`}
-            {more > 0 && fewer > 0 && ', and left out '}
-            {more === 0 && fewer > 0 && 'not '}
-            {fewer > 0 && count(fewer)}
-            {fewer > 0 && ' of A'}
+            {more > 0 && `made ${count(more)} that A did not`}
+            {more > 0 && fewer > 0 && ', and '}
+            {fewer > 0 && `left out ${count(fewer)} of A`}
           </b>
         </>
       )}

@@ -184,6 +184,9 @@ function Gap({ count, isOpen, toggle, children }: GapProps) {
   );
 }
 
+/** Of the name of a model; the panel has it whole. */
+const MAX_MODEL_CHARS = 100;
+
 interface ModelCallProps {
   readonly span: RunSpan;
   readonly spans: readonly RunSpan[];
@@ -201,7 +204,7 @@ function ModelCall({ span, spans, said, isLast, at }: ModelCallProps) {
         <Icon name={isOk ? 'model' : 'failed'} class={isOk ? 'dim' : 's-failed'} />
         {isLast ? 'Answer' : 'Model'}{' '}
         <a class="sub" href={at(span.id)} data-span={span.id}>
-          {span.model ?? span.name}, <Count of={span.promptTokens ?? 0} /> in,{' '}
+          {(span.model ?? span.name).slice(0, MAX_MODEL_CHARS)}, <Count of={span.promptTokens ?? 0} /> in,{' '}
           <Count of={span.completionTokens ?? 0} /> out, <Duration ms={span.endMs - span.startMs} />
         </a>
       </div>

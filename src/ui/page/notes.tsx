@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { filterValue, type RelatedRuns, type RunRow } from '../../runs/index.ts';
 import { post, useData } from './data.ts';
 import type { ApiError } from './parts.tsx';
@@ -127,8 +127,19 @@ interface MenuProps {
   readonly children: preact.ComponentChildren;
 }
 
-/** A button with what it opens below it; Escape closes it. */
+/** A button with what it opens below it; Escape closes it, a click elsewhere, and another view. */
 export function Menu({ title, menu, onToggle, children }: MenuProps) {
+  useEffect(() => {
+    const close = ({ target }: Event) => {
+      const isWithin = target instanceof Node && menu.current?.contains(target) === true;
+      if (menu.current !== null && !isWithin) menu.current.open = false;
+    };
+    const events = ['pointerdown', 'hashchange'];
+    for (const event of events) addEventListener(event, close);
+    return () => {
+      for (const event of events) removeEventListener(event, close);
+    };
+  }, [menu]);
   return (
     <details
       ref={menu}

@@ -57,8 +57,10 @@ export function Row({ run, parts, isSelected, hasModel = false }: RowProps) {
       </td>
       <td class="num c-m">{run.costUsd === null && run.unpriced === 0 ? '' : <Usd of={run.costUsd} />}</td>
       <td class="c-o">
-        <Findings run={run} />
-        <Labels labels={run.labels.slice(0, 2)} />
+        <div class="outs">
+          <Findings run={run} />
+          <Labels labels={run.labels.slice(0, 2)} />
+        </div>
       </td>
     </tr>
   );

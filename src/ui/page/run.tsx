@@ -71,7 +71,13 @@ export function Run({ route }: { route: Route }) {
       </Empty>
     );
   }
-  if (data === undefined) return <p class="foot">Loading</p>;
+  if (data === undefined)
+    return (
+      <>
+        <h1 class="vh">Run</h1>
+        <p class="foot">Loading</p>
+      </>
+    );
   const { run, said, explanation, approvals, reasons } = data;
   const open = new Set((route.query.get('open') ?? '').split(',').filter(Boolean));
   const isFolded = route.query.get('fold') === 'wait';

@@ -86,7 +86,7 @@ export function Strip({ metrics, route }: { metrics: RunMetrics; route: Route })
         label="Held for approval"
         href={filtered('status:held')}
         value={<Count of={held} />}
-        note="calls a policy held"
+        note="runs with a call that waited"
         bars={of((b) => b.held)}
         tone="warn"
         show={formatCount}

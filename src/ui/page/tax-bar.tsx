@@ -14,7 +14,7 @@ export function TaxBar({ spans }: { spans: readonly RunSpan[] }) {
   const left = servers.length === 0 ? 1 : 1 - shown.reduce((sum, { share }) => sum + share, 0);
   const parts = [
     ...shown.map(({ server, offered, used, share }, i) => ({
-      name: server === '' ? 'definitions of the program' : `definitions of ${server}`,
+      name: server === '' ? 'tool definitions' : `definitions of ${server}`,
       note: `${offered} offered, ${used} used`,
       share: share * all,
       look: `q${i}`,

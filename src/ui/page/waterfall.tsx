@@ -98,7 +98,8 @@ function Row({ line, scale, isChosen, href, toggle }: RowProps) {
   const isFold = calls.length > 1;
   const status = span.status;
   const sort = findSort(span);
-  const waits = status === 'held' || isWait(span);
+  // The queue's own span of a wait, within that of the gate, is no second wait.
+  const waits = status === 'held' || isWait(span) || span.name === 'review_wait';
   const icon: IconName = waits ? 'held' : status === 'ok' ? sort : status;
   const look = waits ? 'gate' : status === 'ok' ? sort : 'bad';
   const ms = calls.reduce((sum, one) => sum + one.endMs - one.startMs, 0);
