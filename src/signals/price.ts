@@ -95,7 +95,10 @@ function priceRequest(told: TokenUsage, model: string, input: PriceInput): Price
     (isProfile ? findPrice({ ...query, model: requestedModel }) : undefined) ??
     findPrice({ ...query, model });
   if (entry === undefined) return UNKNOWN;
-  const modes = listModes(usage.modes, input.serviceTier, providerApiUrl);
+  const modes = listModes(usage.modes, input.serviceTier, providerApiUrl).filter(
+    // Of a model that has no cache there is nothing to tell.
+    (mode) => mode !== 'cache untold' || entry.rates.cacheRead !== undefined,
+  );
   const factor = priceModes(modes, { provider: entry.provider, model, usage });
   if (typeof factor === 'string') return { costSource: `unpriced: ${factor}` };
   const missing = missingFromTable(usage, entry.rates);
