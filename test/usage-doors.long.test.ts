@@ -559,17 +559,19 @@ const GROSS = {
   prompt_tokens_details: { cached_tokens: 400 },
   cache_read_input_tokens: 400,
 };
-const AWS_SPAN = {
-  'rpc.system': 'aws-api',
+const ON_AWS = {
   'gen_ai.operation.name': 'chat',
   'gen_ai.system': 'aws.bedrock',
   'gen_ai.request.model': 'global.anthropic.claude-sonnet-4-5-20250929-v1:0',
   'gen_ai.usage.input_tokens': 1000,
   'gen_ai.usage.output_tokens': 40,
 };
+const AWS_SPAN = { ...ON_AWS, 'rpc.system': 'aws-api' };
 
 /** Usage as public reports have it, with what is right. */
-const REPORTED: Readonly<Record<string, readonly [attributes: Attributes, right: Partial<TraceRow>]>> = {
+const REPORTED: Readonly<
+  Record<string, readonly [attributes: Attributes, right: Partial<TraceRow>, by?: { scope: string }]>
+> = {
   'what was read is in the input, what was written is not (LiteLLM)': [
     {
       ...CLAUDE,
@@ -857,6 +859,21 @@ const REPORTED: Readonly<Record<string, readonly [attributes: Attributes, right:
     },
     { prompt_tokens: 410, cached_prompt_tokens: 400, cost_usd: 0.00075 },
   ],
+  'a net input beside what was read from the cache (Traceloop, Bedrock)': [
+    { ...ON_AWS, 'gen_ai.usage.total_tokens': 1040, 'gen_ai.usage.cache_read.input_tokens': 400 },
+    { prompt_tokens: 1400, cached_prompt_tokens: 400, cost_usd: 0.00372 },
+    { scope: 'opentelemetry.instrumentation.bedrock' },
+  ],
+  'what an instrumentation never tells of a cache (Semantic Kernel)': [
+    {
+      ...CHAT,
+      'gen_ai.request.model': 'gpt-4o',
+      'gen_ai.usage.input_tokens': 2000,
+      'gen_ai.usage.output_tokens': 40,
+    },
+    { prompt_tokens: 2000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { scope: 'semantic_kernel.utils.telemetry.model_diagnostics.decorators' },
+  ],
   'what spans of the AWS SDK do not tell of a cache': [
     AWS_SPAN,
     { prompt_tokens: 1000, cost_usd: null, cost_source: 'unpriced: cache untold' },
@@ -864,6 +881,20 @@ const REPORTED: Readonly<Record<string, readonly [attributes: Attributes, right:
   'what spans of the AWS SDK tell of a cache (Python)': [
     { ...AWS_SPAN, 'gen_ai.usage.cache_read.input_tokens': 400 },
     { prompt_tokens: 1400, cached_prompt_tokens: 400, cost_usd: 0.00372 },
+  ],
+  'a model of Claude on Bedrock without the place of its profile (OpenInference)': [
+    {
+      'openinference.span.kind': 'LLM',
+      'llm.system': 'aws.bedrock',
+      'llm.model_name': 'claude-sonnet-4-5-20250929',
+      'llm.token_count.prompt': 1000,
+      'llm.token_count.completion': 40,
+    },
+    { prompt_tokens: 1000, cost_usd: null, cost_source: 'unpriced: inference_profile' },
+  ],
+  'a model with its provider before it': [
+    { ...CLAUDE, 'gen_ai.request.model': `anthropic/${claude.model}`, usage: JSON.stringify(GROSS) },
+    { prompt_tokens: 1400, cost_usd: 0.00372 },
   ],
   'a model without a cache on a span of the AWS SDK': [
     { ...AWS_SPAN, 'gen_ai.request.model': 'us.meta.llama3-3-70b-instruct-v1:0' },
@@ -890,9 +921,9 @@ const REPORTED: Readonly<Record<string, readonly [attributes: Attributes, right:
   ],
 };
 
-for (const [name, [attributes, right]] of Object.entries(REPORTED)) {
+for (const [name, [attributes, right, scope]] of Object.entries(REPORTED)) {
   test(`reported usage: ${name}`, () => {
-    const row = spanToRow(receive(recordSpan({ kind: SpanKind.CLIENT, attributes }), 'json'));
+    const row = spanToRow(receive(recordSpan({ kind: SpanKind.CLIENT, attributes, ...scope }), 'json'));
     const read = Object.fromEntries(
       Object.keys(right).map((column) => [column, row[column as keyof TraceRow]]),
     );

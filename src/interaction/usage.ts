@@ -94,11 +94,20 @@ function readCounts(
   return { ...usage, ...readUsageUnits(readJsonObject(units)) };
 }
 
-/** Checked in the published code of each: they set `input_tokens` from Anthropic's field and add nothing. */
-const ANTHROPIC_AS_IS: readonly string[] = [
-  '@traceloop/instrumentation-anthropic',
-  '@openlit/instrumentation-anthropic',
-];
+/** Checked in the published code of each: they set `input_tokens` from the provider's field and add nothing. */
+const AS_IS: ReadonlyMap<string, string> = new Map([
+  ['@traceloop/instrumentation-anthropic', 'anthropic'],
+  ['@openlit/instrumentation-anthropic', 'anthropic'],
+  ['opentelemetry.instrumentation.bedrock', 'aws.bedrock'],
+  ['openlit.instrumentation.bedrock', 'aws.bedrock'],
+]);
+
+/** Checked likewise: they never set cached tokens. */
+const CACHE_UNTOLD: ReadonlySet<string> = new Set([
+  'langwatch',
+  'openinference.instrumentation.smolagents',
+  'semantic_kernel.utils.telemetry.model_diagnostics.decorators',
+]);
 
 /** Providers whose own input leaves out cached tokens, which AI SDK 4 and 5 pass on; 6 also reports it by itself. */
 const EXCLUSIVE: ReadonlySet<string | undefined> = new Set(['anthropic', 'aws.bedrock']);
@@ -107,7 +116,7 @@ const EXCLUSIVE: ReadonlySet<string | undefined> = new Set(['anthropic', 'aws.be
 function passesCountsOn(span: SpanView, provider: string | undefined): boolean {
   if (!EXCLUSIVE.has(provider)) return false;
   const scope = span.instrumentationScope?.name ?? '';
-  if (isOfAwsSdk(span) || (provider === 'anthropic' && ANTHROPIC_AS_IS.includes(scope))) return true;
+  if (isOfAwsSdk(span) || AS_IS.get(scope) === provider) return true;
   return (
     toText(span.attributes['ai.operationId']) !== undefined &&
     span.attributes['ai.usage.inputTokenDetails.noCacheTokens'] === undefined
@@ -146,7 +155,7 @@ const isOfAwsSdk = ({ attributes }: SpanView) => attributes['rpc.system'] === 'a
 function leavesOutCache(span: SpanView, provider: string | undefined): boolean {
   // AI SDK 5, of a whole answer.
   if (span.attributes['ai.usage.promptTokens'] !== undefined) return provider === 'openai';
-  return isOfAwsSdk(span) || isSpringAi1(span);
+  return isOfAwsSdk(span) || isSpringAi1(span) || CACHE_UNTOLD.has(span.instrumentationScope?.name ?? '');
 }
 
 /** With the note that nobody knows what was read from a cache, and at what price. */
