@@ -143,7 +143,8 @@ describe('on Postgres', { skip: noPostgres() }, () => {
       text.stdout,
       /aggregates_counted: 1 spans repeat .*; 330 tokens, <?\$0.*\n {4}run: npx .* db rollup/,
     );
-    assert.match((await db(place, 'check', '--since', '30d')).stdout, /4 calls have no cost/);
+    for (const age of ['30d', '500000w'])
+      assert.match((await db(place, 'check', '--since', age)).stdout, /4 calls have no cost/);
     await using pageDb = await openDatabase(place);
     await using page = await startPage({ db: pageDb, port: 0, token: PAGE_TOKEN });
     const shown = async () => {

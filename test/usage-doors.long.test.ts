@@ -545,8 +545,33 @@ describe('media and Bedrock', () => {
   }
 });
 
+const MLFLOW = {
+  'mlflow.spanType': '"CHAT_MODEL"',
+  'mlflow.llm.model': '"claude-sonnet-4-5"',
+  'mlflow.llm.provider': '"anthropic"',
+};
+const MIXED = '{"input_tokens":1400,"output_tokens":40,"total_tokens":1440,"cache_read_input_tokens":400}';
+const NET = { input_tokens: 1000, output_tokens: 40, cache_read_input_tokens: 400 };
+const GROSS = {
+  prompt_tokens: 1400,
+  completion_tokens: 40,
+  total_tokens: 1440,
+  prompt_tokens_details: { cached_tokens: 400 },
+  cache_read_input_tokens: 400,
+};
+const ON_AWS = {
+  'gen_ai.operation.name': 'chat',
+  'gen_ai.system': 'aws.bedrock',
+  'gen_ai.request.model': 'global.anthropic.claude-sonnet-4-5-20250929-v1:0',
+  'gen_ai.usage.input_tokens': 1000,
+  'gen_ai.usage.output_tokens': 40,
+};
+const AWS_SPAN = { ...ON_AWS, 'rpc.system': 'aws-api' };
+
 /** Usage as public reports have it, with what is right. */
-const REPORTED: Readonly<Record<string, readonly [attributes: Attributes, right: Partial<TraceRow>]>> = {
+const REPORTED: Readonly<
+  Record<string, readonly [attributes: Attributes, right: Partial<TraceRow>, by?: { scope: string }]>
+> = {
   'what was read is in the input, what was written is not (LiteLLM)': [
     {
       ...CLAUDE,
@@ -814,6 +839,67 @@ const REPORTED: Readonly<Record<string, readonly [attributes: Attributes, right:
     },
     { prompt_tokens: 2000, cost_usd: null, cost_source: 'unpriced: cache untold' },
   ],
+  "a provider's own answer beside the usage, whose input has the cache in it (MLflow 3.17)": [
+    { ...MLFLOW, 'mlflow.chat.tokenUsage': MIXED, 'mlflow.spanOutputs': JSON.stringify({ usage: NET }) },
+    { prompt_tokens: 1400, cached_prompt_tokens: 400, cost_usd: 0.00372 },
+  ],
+  'an answer of LiteLLM beside the usage (MLflow)': [
+    { ...MLFLOW, 'mlflow.chat.tokenUsage': MIXED, 'mlflow.spanOutputs': JSON.stringify({ usage: GROSS }) },
+    { prompt_tokens: 1400, cached_prompt_tokens: 400, cost_usd: 0.00372 },
+  ],
+  'usage whose input may have the cache in it (MLflow)': [
+    { ...MLFLOW, 'mlflow.chat.tokenUsage': MIXED },
+    { prompt_tokens: 1400, tokens_disagree: true, cost_usd: null, cost_source: 'unpriced: tokens_disagree' },
+  ],
+  'usage whose input is less than the cache (MLflow)': [
+    {
+      ...MLFLOW,
+      'mlflow.chat.tokenUsage':
+        '{"input_tokens":10,"output_tokens":40,"total_tokens":50,"cache_read_input_tokens":400}',
+    },
+    { prompt_tokens: 410, cached_prompt_tokens: 400, cost_usd: 0.00075 },
+  ],
+  'a net input beside what was read from the cache (Traceloop, Bedrock)': [
+    { ...ON_AWS, 'gen_ai.usage.total_tokens': 1040, 'gen_ai.usage.cache_read.input_tokens': 400 },
+    { prompt_tokens: 1400, cached_prompt_tokens: 400, cost_usd: 0.00372 },
+    { scope: 'opentelemetry.instrumentation.bedrock' },
+  ],
+  'what an instrumentation never tells of a cache (Semantic Kernel)': [
+    {
+      ...CHAT,
+      'gen_ai.request.model': 'gpt-4o',
+      'gen_ai.usage.input_tokens': 2000,
+      'gen_ai.usage.output_tokens': 40,
+    },
+    { prompt_tokens: 2000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { scope: 'semantic_kernel.utils.telemetry.model_diagnostics.decorators' },
+  ],
+  'what spans of the AWS SDK do not tell of a cache': [
+    AWS_SPAN,
+    { prompt_tokens: 1000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+  ],
+  'what spans of the AWS SDK tell of a cache (Python)': [
+    { ...AWS_SPAN, 'gen_ai.usage.cache_read.input_tokens': 400 },
+    { prompt_tokens: 1400, cached_prompt_tokens: 400, cost_usd: 0.00372 },
+  ],
+  'a model of Claude on Bedrock without the place of its profile (OpenInference)': [
+    {
+      'openinference.span.kind': 'LLM',
+      'llm.system': 'aws.bedrock',
+      'llm.model_name': 'claude-sonnet-4-5-20250929',
+      'llm.token_count.prompt': 1000,
+      'llm.token_count.completion': 40,
+    },
+    { prompt_tokens: 1000, cost_usd: null, cost_source: 'unpriced: inference_profile' },
+  ],
+  'a model with its provider before it': [
+    { ...CLAUDE, 'gen_ai.request.model': `anthropic/${claude.model}`, usage: JSON.stringify(GROSS) },
+    { prompt_tokens: 1400, cost_usd: 0.00372 },
+  ],
+  'a model without a cache on a span of the AWS SDK': [
+    { ...AWS_SPAN, 'gen_ai.request.model': 'us.meta.llama3-3-70b-instruct-v1:0' },
+    { prompt_tokens: 1000, cost_usd: 0.0007488, cost_source: 'genai-prices' },
+  ],
   'what AI SDK 4 tells of a cache beside the usage': [
     {
       'ai.operationId': 'ai.generateText.doGenerate',
@@ -835,12 +921,63 @@ const REPORTED: Readonly<Record<string, readonly [attributes: Attributes, right:
   ],
 };
 
-for (const [name, [attributes, right]] of Object.entries(REPORTED)) {
+for (const [name, [attributes, right, scope]] of Object.entries(REPORTED)) {
   test(`reported usage: ${name}`, () => {
-    const row = spanToRow(receive(recordSpan({ kind: SpanKind.CLIENT, attributes }), 'json'));
+    const row = spanToRow(receive(recordSpan({ kind: SpanKind.CLIENT, attributes, ...scope }), 'json'));
     const read = Object.fromEntries(
       Object.keys(right).map((column) => [column, row[column as keyof TraceRow]]),
     );
     assert.deepEqual({ ...read, cost_usd: round(row.cost_usd) }, right);
+  });
+}
+
+const START = 1_790_000_000_000n;
+
+/** Calls below one span as Spring Boot of a version writes them: input, output, how it ended; what is right of each. */
+const GROWING: Readonly<
+  Record<string, readonly [boot: string, calls: string, right: string, isRoot?: true]>
+> = {
+  'Spring AI 1': ['3.5.9', '101 41 TOOL_CALLS, 303 83 tool_use, 606 126 STOP', '101 41, 202 42, 303 43'],
+  'Gemini in Spring AI 1': ['3.4.0', '101 41 STOP google_genai, 303 83 STOP google_genai', '101 41, 202 42'],
+  'no tools asked for': ['3.5.9', '101 41 STOP, 303 83 STOP', '101 41, 303 83'],
+  'less than before': ['3.5.9', '303 83 TOOL_CALLS, 101 41 STOP', '303 83, 101 41 disagrees'],
+  'Spring AI 2': ['4.0.1', '101 41 TOOL_CALLS, 303 83 STOP', '101 41, 303 83'],
+  'no span around': ['3.5.9', '303 83 STOP', '303 83 disagrees', true],
+};
+
+for (const [name, [version, calls, right, isRoot]] of Object.entries(GROWING)) {
+  test(`usage that grows from call to call: ${name}`, () => {
+    const spans = calls.split(', ').map((call, i) => {
+      const [input, output, finish, provider = 'openai'] = call.split(' ');
+      const attributes = {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.system': provider,
+        'gen_ai.request.model': 'gpt-4o',
+        'gen_ai.response.finish_reasons': `["${finish}"]`,
+        'gen_ai.usage.input_tokens': input,
+        'gen_ai.usage.output_tokens': output,
+        'spring.ai.model.request.tool.names': '["weather"]',
+      };
+      return {
+        traceId: 'a'.repeat(32),
+        spanId: `${i + 1}`.repeat(16),
+        ...(isRoot ? {} : { parentSpanId: 'f'.repeat(16) }),
+        name: 'chat gpt-4o',
+        startTimeUnixNano: `${START + BigInt(2 * i)}000000`,
+        endTimeUnixNano: `${START + BigInt(2 * i + 1)}000000`,
+        attributes: Object.entries(attributes).map(([key, stringValue]) => ({ key, value: { stringValue } })),
+      };
+    });
+    // They come in any order.
+    const scopeSpans = [{ scope: { name: 'org.springframework.boot', version }, spans: spans.toReversed() }];
+    const received = decodeJson(Buffer.from(JSON.stringify({ resourceSpans: [{ scopeSpans }] })), 10).spans;
+    const enricher = new Enricher({ meterProvider: false });
+    for (const span of received) enricher.expectReceived(span);
+    for (const span of received) enricher.enrichReceived(span);
+    const read = received.toReversed().map((span) => {
+      const { prompt_tokens: input, completion_tokens: output, tokens_disagree: disagrees } = spanToRow(span);
+      return `${input} ${output}${disagrees ? ' disagrees' : ''}`;
+    });
+    assert.equal(read.join(', '), right);
   });
 }

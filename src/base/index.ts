@@ -96,7 +96,12 @@ export { countOutputsUsed, onStdinUse, onStdoutUse, withStdoutUnused } from './s
 export { nodeProblem } from './supported-node.ts';
 export { isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
 export { splitNames, USAGE_UNITS, type UsageDialect, type UsageUnit } from './usage-dialect.ts';
-export { USAGE_ATTRIBUTES, USAGE_DIALECTS, USAGE_OBJECT_ATTRIBUTES } from './usage-names.ts';
+export {
+  ANSWER_ATTRIBUTES,
+  USAGE_ATTRIBUTES,
+  USAGE_DIALECTS,
+  USAGE_OBJECT_ATTRIBUTES,
+} from './usage-names.ts';
 export { withoutUserInfo } from './user-info.ts';
 export { VERSION } from './version.ts';
 export { isDoneWithin } from './within.ts';

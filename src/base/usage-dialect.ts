@@ -45,8 +45,8 @@ export interface UsageDialect {
   readonly reasoningApart?: true | 'by total';
   /** Audio and images are beside the input and the output, unless the total tells otherwise. */
   readonly mediaApart?: true;
-  /** The counts are the provider's own, so that cached tokens of Anthropic and Bedrock are beside the input. */
-  readonly isPassedOn?: true;
+  /** In some versions cached tokens of Anthropic and Bedrock are beside the input; its total has no part in that. */
+  readonly isUnsure?: true;
   /** Its counts are what is billed, of which counts under the names of other dialects are no part. */
   readonly isAlone?: true;
   /** Names by unit, separated by white space. The first name of the first dialect that has a valid value counts. */

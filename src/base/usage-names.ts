@@ -125,6 +125,9 @@ export const USAGE_OBJECT_ATTRIBUTES: readonly string[] = [
   ...USAGE_DIALECTS.flatMap((dialect) => (dialect.in === undefined ? [] : [dialect.in])),
 ];
 
+/** Attributes that hold a provider's own answer, whose usage goes before what a framework makes of it. */
+export const ANSWER_ATTRIBUTES: readonly string[] = ['mlflow.spanOutputs'];
+
 /** The names of a unit on spans, in order of precedence. */
 export function toUsageAttributes(unit: UsageUnit): readonly string[] {
   return USAGE_DIALECTS.filter(({ on }) => on === 'span').flatMap(({ names }) => splitNames(names[unit]));

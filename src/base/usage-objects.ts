@@ -28,7 +28,7 @@ export const USAGE_OBJECTS: readonly UsageDialect[] = [
     source: 'MLflow 3: TokenUsageKey of mlflow/tracing/constant.py',
     on: 'json',
     in: 'mlflow.chat.tokenUsage',
-    isPassedOn: true,
+    isUnsure: true,
     names: {
       inputTokens: 'input_tokens',
       outputTokens: 'output_tokens',

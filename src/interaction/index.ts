@@ -68,4 +68,4 @@ export { hasFieldValue, isGenAiName, readIdByWords, readTextField, saysTokens } 
 export type { SpanEventView, SpanView } from './span-view.ts';
 export { toolOutcome, toolResultText } from './tool-outcome.ts';
 export type { CallContent, Interaction } from './types.ts';
-export { isUsageColumn, readGivenUsage, readUsageBeside } from './usage.ts';
+export { isSpringAi1, isUsageColumn, readGivenUsage, readUsageBeside } from './usage.ts';

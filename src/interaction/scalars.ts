@@ -1,8 +1,15 @@
-import { type AttributeColumn, FIELDS, listAttributeNames, USAGE_OBJECT_ATTRIBUTES } from '../base/index.ts';
+import {
+  ANSWER_ATTRIBUTES,
+  type AttributeColumn,
+  FIELDS,
+  listAttributeNames,
+  USAGE_OBJECT_ATTRIBUTES,
+} from '../base/index.ts';
 import { isObject, type JsonObject, parseContainerOrKeep, toText } from '../json/index.ts';
 import {
   costByWords,
   type ListedCost,
+  MAX_MEMBERS,
   placeByWords,
   type ReportedCost,
   readCost,
@@ -96,7 +103,7 @@ type Place =
   | { readonly is: 'text'; readonly column: 'provider' | 'model'; readonly rank: number }
   | { readonly is: 'count'; readonly place: UsagePlace }
   | { readonly is: 'cost'; readonly listed: ListedCost }
-  | { readonly is: 'object' };
+  | { readonly is: 'object' | 'answer' };
 
 const PLACES: ReadonlyMap<string, Place> = new Map<string, Place>([
   ...(['provider', 'model'] as const).flatMap((column) =>
@@ -105,6 +112,7 @@ const PLACES: ReadonlyMap<string, Place> = new Map<string, Place>([
   ...[...SPAN_PLACES].map(([name, place]): [string, Place] => [name, { is: 'count', place }]),
   ...[...SPAN_COSTS].map(([name, listed]): [string, Place] => [name, { is: 'cost', listed }]),
   ...USAGE_OBJECT_ATTRIBUTES.map((name): [string, Place] => [name, { is: 'object' }]),
+  ...ANSWER_ATTRIBUTES.map((name): [string, Place] => [name, { is: 'answer' }]),
 ]);
 
 /** Longer JSON of counts is not read. */
@@ -148,6 +156,9 @@ export function readScalars(attributes: JsonObject): Scalars {
       counts.take(place.place, value);
     } else if (place.is === 'cost') {
       cost = betterCost(cost, place.listed, attributes);
+    } else if (place.is === 'answer') {
+      const object = findUsage(readJsonObject(value) ?? {});
+      if (object !== undefined) usageObjects = [{ object, attribute: name }, ...(usageObjects ?? [])];
     } else {
       usageObjects = withObject(usageObjects, name, value);
     }
@@ -172,8 +183,6 @@ function withObject(
 function findUsage({ usage, usage_metadata, usageMetadata }: JsonObject): JsonObject | undefined {
   return [usage, usage_metadata, usageMetadata].find(isObject);
 }
-
-const MAX_MEMBERS = 32;
 
 const NO_OBJECTS: readonly UsageObject[] = [];
 

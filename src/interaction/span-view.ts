@@ -10,7 +10,9 @@ export interface SpanView {
   readonly kind?: number | undefined;
   readonly attributes: JsonObject;
   readonly events?: readonly SpanEventView[] | undefined;
-  readonly instrumentationScope?: { readonly name: string } | undefined;
+  readonly instrumentationScope?:
+    | { readonly name: string; readonly version?: string | undefined }
+    | undefined;
 }
 
 export interface SpanEventView {

@@ -94,11 +94,20 @@ function readCounts(
   return { ...usage, ...readUsageUnits(readJsonObject(units)) };
 }
 
-/** Checked in the published code of each: they set `input_tokens` from Anthropic's field and add nothing. */
-const ANTHROPIC_AS_IS: readonly string[] = [
-  '@traceloop/instrumentation-anthropic',
-  '@openlit/instrumentation-anthropic',
-];
+/** Checked in the published code of each: they set `input_tokens` from the provider's field and add nothing. */
+const AS_IS: ReadonlyMap<string, string> = new Map([
+  ['@traceloop/instrumentation-anthropic', 'anthropic'],
+  ['@openlit/instrumentation-anthropic', 'anthropic'],
+  ['opentelemetry.instrumentation.bedrock', 'aws.bedrock'],
+  ['openlit.instrumentation.bedrock', 'aws.bedrock'],
+]);
+
+/** Checked likewise: they never set cached tokens. */
+const CACHE_UNTOLD: ReadonlySet<string> = new Set([
+  'langwatch',
+  'openinference.instrumentation.smolagents',
+  'semantic_kernel.utils.telemetry.model_diagnostics.decorators',
+]);
 
 /** Providers whose own input leaves out cached tokens, which AI SDK 4 and 5 pass on; 6 also reports it by itself. */
 const EXCLUSIVE: ReadonlySet<string | undefined> = new Set(['anthropic', 'aws.bedrock']);
@@ -107,7 +116,7 @@ const EXCLUSIVE: ReadonlySet<string | undefined> = new Set(['anthropic', 'aws.be
 function passesCountsOn(span: SpanView, provider: string | undefined): boolean {
   if (!EXCLUSIVE.has(provider)) return false;
   const scope = span.instrumentationScope?.name ?? '';
-  if (provider === 'anthropic' && ANTHROPIC_AS_IS.includes(scope)) return true;
+  if (isOfAwsSdk(span) || AS_IS.get(scope) === provider) return true;
   return (
     toText(span.attributes['ai.operationId']) !== undefined &&
     span.attributes['ai.usage.inputTokenDetails.noCacheTokens'] === undefined
@@ -134,22 +143,38 @@ function readUsages(told: JsonObject): readonly UsageObject[] {
 /** OpenAI reads of its own accord from its cache from this many tokens on. */
 const MIN_CACHED = 1024;
 
-/** With what AI SDK 5 leaves out of the span of a whole answer: what OpenAI read from its cache, and at what price. */
+/** The spans of Spring AI 1, which runs on Spring Boot 3 and has its tracer. */
+export function isSpringAi1({ instrumentationScope: scope }: SpanView): boolean {
+  return scope?.name === 'org.springframework.boot' && scope.version?.startsWith('3.') === true;
+}
+
+/** The spans of the AWS SDK itself. */
+const isOfAwsSdk = ({ attributes }: SpanView) => attributes['rpc.system'] === 'aws-api';
+
+/** Whether what is written of a call has no place for what was read from a cache. */
+function leavesOutCache(span: SpanView, provider: string | undefined): boolean {
+  // AI SDK 5, of a whole answer.
+  if (span.attributes['ai.usage.promptTokens'] !== undefined) return provider === 'openai';
+  return isOfAwsSdk(span) || isSpringAi1(span) || CACHE_UNTOLD.has(span.instrumentationScope?.name ?? '');
+}
+
+/** With the note that nobody knows what was read from a cache, and at what price. */
 function withUntold(
   usage: TokenUsage | undefined,
-  { attributes }: SpanView,
+  span: SpanView,
   provider?: string,
 ): TokenUsage | undefined {
-  const isTold = attributes['ai.usage.promptTokens'] === undefined || usage?.cacheReadTokens !== undefined;
-  if (isTold || provider !== 'openai' || (usage?.inputTokens ?? 0) < MIN_CACHED) return usage;
-  return { ...usage, modes: [...(usage?.modes ?? []), 'cache untold'] };
+  if (usage === undefined || usage.cacheReadTokens !== undefined || !leavesOutCache(span, provider))
+    return usage;
+  if (!EXCLUSIVE.has(provider) && (usage.inputTokens ?? 0) < MIN_CACHED) return usage;
+  return { ...usage, modes: [...(usage.modes ?? []), 'cache untold'] };
 }
 
 /** The whole output of a flow may hold what looks like usage. */
 function ownObjects(span: SpanView, objects: readonly UsageObject[] = NO_OBJECTS): readonly UsageObject[] {
   if (objects.length === 0) return objects;
   const isCall = isModelCall(interactionKind(span));
-  return isCall ? objects : objects.filter(({ attribute }) => attribute?.endsWith('output') !== true);
+  return isCall ? objects : objects.filter(({ attribute }) => /outputs?$/i.test(attribute ?? '') === false);
 }
 
 const NO_OBJECTS: readonly UsageObject[] = [];

@@ -13,6 +13,7 @@ import type { ContextTax } from './context-tax.ts';
 import { enrich, enrichToolCall, HashMemo } from './enrich.ts';
 import { hasLongTexts, readAhead, tellScored, withHashes } from './long-texts.ts';
 import type { ResolvedProcessorOptions } from './options.ts';
+import { RunningUsage } from './running-usage.ts';
 import type { WritableSpan } from './set-fields.ts';
 import type { ToolMemory } from './tool-memory.ts';
 import type { UsageLedger } from './usage-ledger.ts';
@@ -33,6 +34,7 @@ export class CallFields {
   readonly #tax: ContextTax | undefined;
   readonly #onFault: (error: unknown) => void;
   readonly #memo = new HashMemo();
+  readonly #running = new RunningUsage();
   #isAnswerExpected = false;
 
   /** @param onFault called with an error that costs only a part of the fields. */
@@ -57,6 +59,11 @@ export class CallFields {
     if (this.#options.signals.enableEvidence) void warmEvidence();
   }
 
+  /** Notes a span that ended in another process, before those of its batch are enriched. */
+  expectReceived(span: ReadableSpan): void {
+    this.#running.note(span);
+  }
+
   /** The fields of a call that our instrumentation of MCP describes; undefined for all others. */
   ofToolCall(span: ReadableSpan, attached: Interaction | undefined): FieldValues | undefined {
     return attached && enrichToolCall(span, attached, this.#memo);
@@ -79,7 +86,9 @@ export class CallFields {
     if (saidKind === 'tool' && span.parentSpanContext !== undefined) this.#tools.add(span);
     const known = this.ofToolCall(span, attached);
     if (known !== undefined) return known;
-    const interaction = withHashes(target, readInteraction(span, attached), way === 'ending');
+    const read = readInteraction(span, attached);
+    const whole = way === 'received' ? this.#running.ofCallAlone(span, read) : read;
+    const interaction = withHashes(target, whole, way === 'ending');
     const kind = this.#isCall(span, saidKind, interaction, way) ? 'model' : saidKind;
     const values = enrich(this.#withTools(span, interaction, kind), {
       config: signals,

@@ -145,6 +145,7 @@ export class Enricher {
       const kind = interactionKind(span);
       this.#ledger.link(span, kind);
       this.#users.receive(span);
+      this.#fields.expectReceived(span);
       if (kind !== 'tool') return;
       this.#tools.add(span);
       this.#twins.note(span);

@@ -196,7 +196,7 @@ function findEnd({ endTime }: ReadableSpan, start: number): number {
   return end >= start ? end : Math.max(start, Date.now());
 }
 
-const toMs = ([seconds, nanos]: HrTime): number => seconds * 1e3 + nanos / 1e6;
+export const toMs = ([seconds, nanos]: HrTime): number => seconds * 1e3 + nanos / 1e6;
 
 /** What may follow the name of a model: nothing, a date or a number of its version, a tag. */
 const VERSION = /^(?:$|[-@:.](?:v?\d|latest|preview))/;

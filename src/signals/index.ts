@@ -48,6 +48,6 @@ export {
   selfConsistencyScore,
 } from './single.ts';
 export { readUsageObject, UsageReader } from './usage.ts';
-export { placeByWords, SPAN_PLACES, type UsagePlace } from './usage-place.ts';
+export { MAX_MEMBERS, placeByWords, readCount, SPAN_PLACES, type UsagePlace } from './usage-place.ts';
 export { readUsageUnits, writeUsageUnits } from './usage-units.ts';
 export type { Verifier, VerifierInput, VerifierResult } from './verifier.ts';

@@ -113,7 +113,8 @@ interface Found {
 }
 
 function lookUp({ model, provider, providerApiUrl, at }: PriceQuery): Found {
-  const name = bareName(model);
+  const path = `${provider}/`;
+  const name = bareName(model.startsWith(path) ? model.slice(path.length) : model);
   // No tokens: the table supplies the rates, and `costOf` does the arithmetic.
   const price = priceTable().calcPrice({}, name, {
     ...pickProvider(name, provider, providerApiUrl),

@@ -95,7 +95,14 @@ function priceRequest(told: TokenUsage, model: string, input: PriceInput): Price
     (isProfile ? findPrice({ ...query, model: requestedModel }) : undefined) ??
     findPrice({ ...query, model });
   if (entry === undefined) return UNKNOWN;
-  const modes = listModes(usage.modes, input.serviceTier, providerApiUrl);
+  // Nor does what Anthropic answers there have it, where nobody says what was asked for.
+  const other = provider === 'aws.bedrock' && /^claude/.test(model) && !isProfile;
+  const inAllPlaces = other ? findPrice({ ...query, model: `global.anthropic.${model}` }) : entry;
+  if (inAllPlaces?.rates.input !== entry.rates.input) return { costSource: 'unpriced: inference_profile' };
+  const modes = listModes(usage.modes, input.serviceTier, providerApiUrl).filter(
+    // Of a model that has no cache there is nothing to tell.
+    (mode) => mode !== 'cache untold' || entry.rates.cacheRead !== undefined,
+  );
   const factor = priceModes(modes, { provider: entry.provider, model, usage });
   if (typeof factor === 'string') return { costSource: `unpriced: ${factor}` };
   const missing = missingFromTable(usage, entry.rates);

@@ -108,9 +108,8 @@ export class UsageReader {
       cached:
         !INCLUSIVE_MODEL.test(model ?? '') &&
         !(isOwnTotal && totalTokens !== undefined) &&
-        (passesCountsOn ||
-          (isExclusive && this.#hasTrait('isPassedOn')) ||
-          this.#isApart('inputTokens', CACHE_UNITS, 'cacheApart')),
+        (passesCountsOn || this.#isApart('inputTokens', CACHE_UNITS, 'cacheApart')),
+      isUnsure: isExclusive && !INCLUSIVE_MODEL.test(model ?? '') && this.#hasTrait('isUnsure'),
       written:
         this.#shareDialect('inputTokens', 'cacheReadTokens') &&
         !CACHE_WRITES.some((unit) => this.#shareDialect('inputTokens', unit)),
@@ -168,7 +167,7 @@ export class UsageReader {
   }
 
   /** Whether a dialect of the input has a trait. */
-  #hasTrait(trait: 'isPassedOn' | 'mediaApart'): boolean {
+  #hasTrait(trait: 'isUnsure' | 'mediaApart'): boolean {
     return this.#places.inputTokens?.dialects.some((dialect) => dialect[trait] === true) === true;
   }
 
@@ -230,6 +229,8 @@ interface WholeAndParts {
 /** Which parts the dialects of their names count beside their whole. */
 interface Apart {
   readonly cached: boolean;
+  /** Cached tokens may be in the input or beside it. */
+  readonly isUnsure: boolean;
   /** What was written to the cache has a name of another dialect than the input and what was read. */
   readonly written: boolean;
   readonly reasoning: boolean;
@@ -259,8 +260,9 @@ function chooseReading(
   const possible = listBeside(reasoning, output, apart.reasoning).flatMap((tokens) =>
     cached.map((cachedTokens): Reading => ({ cached: cachedTokens, reasoning: tokens })),
   );
+  const beside = total === undefined ? 0 : total - input - output;
+  if (apart.isUnsure && cached.length > 1 && beside === 0) return undefined;
   if (total === undefined) return possible[0];
-  const beside = total - input - output;
   const fitting = possible.filter((reading) => reading.cached + reading.reasoning === beside);
   if (fitting.length > 0) return fitting.length === 1 ? fitting[0] : undefined;
   // Some totals leave out what their own dialect counts apart.

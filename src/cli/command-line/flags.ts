@@ -4,7 +4,7 @@ const MS_OF_UNIT = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as
 const DURATION = /^(\d{1,6})([mhdw])$/;
 
 /**
- * Parses a duration into milliseconds: `90m`, `12h`, `30d`, `8w`.
+ * Parses a duration into milliseconds: `90m`, `12h`, `30d`, `8w`; the time since 1970 for a longer one.
  * @throws ObservatoryError `INVALID_OPTION` for anything else, zero included.
  */
 export function durationFlag<T extends string | undefined>(
@@ -14,7 +14,7 @@ export function durationFlag<T extends string | undefined>(
   if (text === undefined) return text as Extract<T, undefined>;
   const [, count, unit] = DURATION.exec(text) ?? [];
   const ms = Number(count) * MS_OF_UNIT[unit as keyof typeof MS_OF_UNIT];
-  if (ms > 0) return ms;
+  if (ms > 0) return Math.min(ms, Date.now());
   throw usageError(
     `Expected ${option} to be a number of minutes, hours, days or weeks such as 90m, 12h, 30d or 8w, got '${text}'`,
   );
