@@ -7,7 +7,8 @@
  *
  * The calls are AgentDojo's 339 ground-truth calls if `OBSERVATORY_DATA` has them, else made-up ones. Rules: one allow
  * rule per tool with an argument check, then deny rules for other tools, up to the requested number. Cedar gets the
- * same allow and forbid rules with the same argument as context, and parses its policy set once.
+ * same allow and forbid rules with the same argument as context, and parses its policy set once. In the last row each
+ * argument of 100 rules has to come from the prompt or from one of 200 earlier results, which hold half of them.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -99,6 +100,50 @@ function policyOf(
   return { policy: { version: 1, rules }, names: extra };
 }
 
+const SOURCES = { rules: 100, results: 200 };
+
+/** Each argument has to come from the prompt, or from results. */
+function withSources(policy: object, tools: readonly ToolDefinition[]): object {
+  const argumentsOf = new Map(
+    tools.map(({ name, inputSchema }) => [name, Object.keys((inputSchema as Schema)?.properties ?? {})]),
+  );
+  const { rules } = policy as { rules: readonly { tool: string; effect: string }[] };
+  const from = ['prompt', `${SERVER}.*`];
+  return {
+    ...policy,
+    rules: rules.map((rule) => {
+      const sources = (argumentsOf.get(rule.tool) ?? []).map((arg) => ({ arg, from }));
+      return rule.effect !== 'allow' || sources.length === 0 ? rule : { ...rule, sources };
+    }),
+  };
+}
+
+interface Schema {
+  readonly properties?: object;
+}
+
+/** A run of which the gate has seen results: records of ten members, some with an argument of a later call. */
+async function remember(gate: PolicyGate, calls: readonly GateCall[]): Promise<readonly GateCall[]> {
+  const values = calls.flatMap(({ args }) => Object.values(args));
+  const said = values.filter((_, index) => index % 4 === 0).map((value) => JSON.stringify(value));
+  const userRequest = said.join(' ').slice(0, 4_000);
+  const inRun = calls.map((call) => ({ ...call, runId: 'run', userRequest }));
+  for (let at = 0; at < SOURCES.results; at += 1) {
+    const items = Array.from({ length: 10 }, (_, index) => ({
+      id: `${at}-${index}`,
+      value: values[(at * 10 + index) % values.length],
+      email: `person${index}@example-${at}.com`,
+      date: `2026-${1 + (at % 12)}-${1 + index}`,
+      note: `Note ${index} about the order ${at * index} of the customer ${at}, who wrote on Monday. `.repeat(
+        3,
+      ),
+    }));
+    const text = JSON.stringify(items);
+    await gate.rememberResult(inRun[at % inRun.length] as GateCall, { content: [{ type: 'text', text }] });
+  }
+  return inRun;
+}
+
 interface Timing {
   readonly p50: number;
   readonly p99: number;
@@ -182,8 +227,12 @@ const table: string[] = [];
 const us = ({ p50, best99, p99 }: Timing) =>
   [p50, best99, p99].map((micros) => micros.toFixed(1).padStart(9)).join(' ');
 
-for (const count of RULES) {
-  const { policy, names } = policyOf(tools, count);
+for (const tracks of [false, true])
+  for (const count of tracks ? [SOURCES.rules] : RULES) await measure(count, tracks);
+
+async function measure(count: number, tracks: boolean): Promise<void> {
+  const { policy: plain, names } = policyOf(tools, count);
+  const policy = tracks ? withSources(plain, tools) : plain;
   const stubs = names.map((tool) => ({
     name: tool,
     inputSchema: { type: 'object', properties: { id: { type: 'string' } } },
@@ -192,11 +241,12 @@ for (const count of RULES) {
   const gate = new PolicyGate({ policy, tools: { [SERVER]: { tools: [...tools, ...stubs] } } });
   gate.assertReady();
   const compiled = compileStats.compiled - compiledBefore;
+  const asked = tracks ? await remember(gate, calls) : calls;
   const dir = mkdtempSync(join(tmpdir(), 'observatory-bench-'));
   const audit = new AuditLog({ dir, key: 'bench' });
   const run = audit.startRun();
-  const decide = await time(calls, (call) => gate.evaluate(call));
-  const audited = await time(calls, async (call) => {
+  const decide = await time(asked, (call) => gate.evaluate(call));
+  const audited = await time(asked, async (call) => {
     const decision = await gate.authorize(call);
     run.record('call_decided', { server: call.server, tool: call.tool, ...decisionToWire(decision) });
   });
@@ -206,7 +256,8 @@ for (const count of RULES) {
   if (compileStats.compiled - compiledBefore !== compiled)
     throw new Error('a validator was compiled during the calls');
   let peer = '   (not installed)';
-  if (cedar !== undefined) {
+  if (tracks) peer = `   (with sources, ${SOURCES.results} earlier results)`;
+  else if (cedar !== undefined) {
     const parsed = cedar.preparsePolicySet(`set-${count}`, { staticPolicies: cedarText(tools, count) });
     if (parsed.type !== 'success') throw new Error(`cedar refused the rules: ${JSON.stringify(parsed)}`);
     const answer = await time(calls, (call) => cedar.statefulIsAuthorized(cedarCall(call, `set-${count}`)));
@@ -218,7 +269,9 @@ for (const count of RULES) {
     peer = `${us(answer)}   (${agree} of ${calls.length} decisions agree)`;
   }
   gate.close();
-  table.push(`${String(count).padStart(5)} | ${us(decide)} | ${us(audited)} | ${peer}`);
+  table.push(
+    `${(tracks ? 'sources' : String(count)).padStart(5)} | ${us(decide)} | ${us(audited)} | ${peer}`,
+  );
 }
 
 console.log(

@@ -2,6 +2,7 @@
 // Runs alone: it sets XDG_STATE_HOME
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -10,7 +11,7 @@ import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { PostgresReviewQueue } from '../src/approvals/index.ts';
-import { PolicyGate } from '../src/policy/index.ts';
+import { guardedCall, type PolicyDeniedError, PolicyGate } from '../src/policy/index.ts';
 import { PostgresLedger } from '../src/policy/postgres-ledger.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
 import { getAsBrowser, post } from './support/http-post.ts';
@@ -44,6 +45,11 @@ async function kill(): Promise<void> {
 const noted = (): { gate_token: string; read_token: string; store: string } =>
   JSON.parse(readFileSync(join(state, 'mcp-observatory', `page-${new URL(up.address).port}.json`), 'utf8'));
 
+const keyOf = (effect: string, id: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([effect, [id]]))
+    .digest('hex');
+
 before(async () => {
   process.env.XDG_STATE_HOME = state;
   up = await startUp();
@@ -74,13 +80,44 @@ test('an effect is done once, however its processes and `up` die, and what was r
   const done = readFileSync(bank, 'utf8').trim().split('\n');
   assert.equal(new Set(done).size, done.length, 'no refund was made twice');
   const ledger = new PostgresLedger(up.address);
-  const { createHash } = await import('node:crypto');
   for (const id of done) {
-    const named = JSON.stringify(['refund:{payment_id}', [id]]);
-    const found = await ledger.find(createHash('sha256').update(named).digest('hex'));
+    const found = await ledger.find(keyOf('refund:{payment_id}', id));
     assert.ok(found !== undefined, `${id} happened and is not told as failed`);
   }
   await ledger.close();
+});
+
+test('more gates at once than `up` takes connections: no sum is passed, and every call is done or refused for its sum', async () => {
+  const policy = {
+    version: 1,
+    rules: [{ id: 'pay', effect: 'allow', server: 'bank', tool: 'pay', once: 'payment:{to}' }],
+    budgets: { totals: [{ id: 'spent', tools: ['bank.pay'], per: 'day', sum: 'amount', at_most: 1_000 }] },
+  };
+  const properties = { to: { type: 'string' }, amount: { type: 'number' } };
+  const tools = { bank: { tools: [{ name: 'pay', inputSchema: { type: 'object', properties } }] } };
+  const said: string[] = [];
+  const paid: string[] = [];
+  const callGate = async (at: number): Promise<void> => {
+    using gate = new PolicyGate({ policy, tools, ledger: up.address });
+    const pay = async (to: string) => {
+      const call = { server: 'bank', tool: 'pay', args: { to, amount: 10 }, runId: `run ${at}` };
+      const invoke = async () => ({ content: [] });
+      await guardedCall(call, invoke, { gate }).then(
+        () => paid.push(to),
+        (error: unknown) => said.push(String((error as PolicyDeniedError).decision?.reasonCode)),
+      );
+    };
+    await Promise.all(Array.from({ length: 4 }, (_, index) => pay(`${at} ${index}`)));
+  };
+  await Promise.all(Array.from({ length: 100 }, (_, at) => callGate(at)));
+  assert.deepEqual([paid.length, said.length], [100, 300]);
+  assert.deepEqual([...new Set(said)], ['budget_exceeded']);
+  const ledger = new PostgresLedger(up.address);
+  const states = await Promise.all(
+    paid.map(async (to) => (await ledger.find(keyOf('payment:{to}', to)))?.state),
+  );
+  await ledger.close();
+  assert.deepEqual([...new Set(states)], ['done']);
 });
 
 test('a gate of another process waits for the person at the page, and its token decides and reads nothing', async () => {

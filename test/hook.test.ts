@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { mock, test } from 'node:test';
 import { commandIo } from '../src/cli/command-line/index.ts';
+import { gateCommand } from '../src/cli/gate.ts';
 import { hookCommand } from '../src/cli/hook/index.ts';
 import { type AuditRecord, auditRecords } from './support/audit-records.ts';
 import { bundle } from './support/bundle.ts';
@@ -142,8 +143,10 @@ test('commands, files, fetches and MCP tools are decided by the rules, the stric
     ['Bash', { command: "jq '.. | .a' in/a.json" }, 'allow'],
     ['Bash', { command: 'jq . /etc/shadow' }, 'deny'],
     ['Bash', { command: 'xargs -a /etc/shadow echo' }, 'deny'],
-    ['Bash', { command: 'some-tool a/b in http://a.test/etc -m "/etc is a folder"' }, 'allow'],
+    ['Bash', { command: 'some-tool a/b in https://example.com/etc -m "/etc is a folder"' }, 'allow'],
     ['Bash', { command: 'some-tool --from=file:///etc/shadow' }, 'ask'],
+    ['Bash', { command: 'some-tool --from=https://a.test/etc' }, 'ask'],
+    ['Bash', { command: 'ls > .git/hooks/pre-commit' }, 'ask'],
     ['Bash', { command: 'cd /etc && some-tool shadow' }, 'ask'],
     ['Bash', {}, 'ask'],
     ['Read', { file_path: join(work, 'in/new/file') }, 'allow'],
@@ -165,6 +168,31 @@ test('commands, files, fetches and MCP tools are decided by the rules, the stric
   ];
   for (const [tool, input, decision] of cases)
     assert.equal(await claude(tool, input), decision, `${tool} ${JSON.stringify(input)}`);
+});
+
+test('the strict starter lets an agent read its folder, and asks about all else', async () => {
+  const strict = join(tempDir(), 'strict.json');
+  const before = process.cwd();
+  process.chdir(work);
+  const init = await runCommand(gateCommand, ['init', '--strict', '--out', strict]);
+  process.chdir(before);
+  assert.equal(init.code, 0);
+  const given = readFileSync(policy);
+  writeFileSync(policy, readFileSync(strict));
+  const cases: readonly (readonly [tool: string, input: object, decision: string])[] = [
+    ['Read', { file_path: join(work, 'src/env.ts') }, 'allow'],
+    ['Read', { file_path: join(work, '.env.local') }, 'ask'],
+    ['Read', { file_path: join(work, 'in/id_ed25519') }, 'ask'],
+    ['Read', { file_path: '/etc/passwd' }, 'ask'],
+    ['Task', { prompt: 'x' }, 'ask'],
+    ['Bash', { command: 'ls' }, 'ask'],
+  ];
+  try {
+    for (const [tool, input, decision] of cases)
+      assert.equal(await claude(tool, input), decision, `${tool} ${JSON.stringify(input)}`);
+  } finally {
+    writeFileSync(policy, given);
+  }
 });
 
 test('each agent is answered in its form, and asked only where it can ask', async () => {

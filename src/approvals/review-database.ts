@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   findRunningPage,
   ObservatoryError,
@@ -17,6 +18,7 @@ import {
   type QueryResult,
   toObservatoryError,
 } from '../postgres/index.ts';
+import { LEDGER } from './sql.ts';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 
@@ -64,7 +66,8 @@ export class ReviewDatabase {
 
 const ADDRESS = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})\/?$/u;
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
-const MAX_CONNECTIONS = 8;
+/** The store does one thing at a time, and gates share the connections of `up` with its page. */
+const MAX_CONNECTIONS = 2;
 
 /**
  * The store of an `up` that runs on this machine, for gates in other processes: a connection that does what gates need
@@ -79,6 +82,8 @@ class FrontDoor implements Queryable {
   readonly #timeoutMs: number;
   /** A connection for each request: one that is kept may be closed just when a call is reserved. */
   readonly #agent = new Agent({ keepAlive: false, maxSockets: MAX_CONNECTIONS });
+  /** What became of a call is told before others are asked about. */
+  readonly #settling = new Agent({ keepAlive: false, maxSockets: 1 });
   #store: string | undefined;
 
   /** @throws ObservatoryError `INVALID_OPTION` for an address that is not of this machine. */
@@ -105,7 +110,7 @@ class FrontDoor implements Queryable {
       );
     const nonce = randomBytes(16).toString('base64url');
     const { status, body, proof } = await withoutTracing(() =>
-      this.#post(page, nonce, JSON.stringify({ text, values })),
+      this.#post(page, nonce, JSON.stringify({ text, values }), text === LEDGER.settle),
     );
     const isProved =
       proof === createHmac('sha256', page.gate_token).update(`${nonce}\n${body}`).digest('base64url');
@@ -124,31 +129,56 @@ class FrontDoor implements Queryable {
 
   async close(): Promise<void> {
     this.#agent.destroy();
+    this.#settling.destroy();
   }
 
-  #post(
+  /** Asks again while `up` has no connection left: what is asked is only sent when it is ready to read it. */
+  async #post(page: RunningPage, nonce: string, body: string, settles: boolean): Promise<Answered> {
+    const agent = settles ? this.#settling : this.#agent;
+    const signal = AbortSignal.timeout(this.#timeoutMs);
+    for (let pause = 20; ; pause = Math.min(2 * pause, 500)) {
+      const answer = await this.#tryPost(page, nonce, body, { agent, signal });
+      if (answer !== undefined) return answer;
+      await sleep(pause * (0.5 + Math.random()));
+    }
+  }
+
+  /** @returns undefined where the connection was closed before anything was asked. */
+  #tryPost(
     { gate_token }: RunningPage,
     nonce: string,
     body: string,
-  ): Promise<{ status: number | undefined; body: string; proof: unknown }> {
+    how: { readonly agent: Agent; readonly signal: AbortSignal },
+  ): Promise<Answered | undefined> {
     const headers = {
       authorization: `Bearer ${gate_token}`,
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
       'x-observatory-nonce': nonce,
+      expect: '100-continue',
     };
     const options = { host: '127.0.0.1', port: this.#port, path: '/api/gate', method: 'POST', headers };
     return new Promise((resolve, reject) => {
-      const fail = (error: Error) => reject(this.#unreachable(error.message, error));
-      const signal = AbortSignal.timeout(this.#timeoutMs);
-      const sent = request({ ...options, agent: this.#agent, signal }, (response) => {
+      let isAsked = false;
+      const fail = (error: Error & { code?: unknown }) => {
+        const isFull = !isAsked && !how.signal.aborted && /^(?:ECONNRESET|EPIPE)$/.test(String(error.code));
+        if (isFull) resolve(undefined);
+        else if (!how.signal.aborted) reject(this.#unreachable(error.message, error));
+        else
+          reject(this.#unreachable(`no ${isAsked ? 'answer' : 'turn'} within ${this.#timeoutMs} ms`, error));
+      };
+      const sent = request({ ...options, ...how }, (response) => {
         readBytes(response, MAX_ANSWER_BYTES, tooLong).then((bytes) => {
           const { statusCode, headers: got } = response;
           resolve({ status: statusCode, body: bytes.toString('utf8'), proof: got['x-observatory-proof'] });
         }, fail);
       });
       sent.on('error', fail);
-      sent.end(body);
+      sent.on('continue', () => {
+        isAsked = true;
+        sent.end(body);
+      });
+      sent.flushHeaders();
     });
   }
 
@@ -156,6 +186,12 @@ class FrontDoor implements Queryable {
     const message = `Cannot reach the store of 'mcp-observatory up' at ${this.#address}: ${why}`;
     return new ObservatoryError('DATABASE_UNREACHABLE', message, { cause });
   }
+}
+
+interface Answered {
+  readonly status: number | undefined;
+  readonly body: string;
+  readonly proof: unknown;
 }
 
 const tooLong = () => new Error(`its answer has more than ${MAX_ANSWER_BYTES} bytes`);

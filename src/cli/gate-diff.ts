@@ -97,6 +97,10 @@ function asking(servers: readonly string[]): PolicyDocument['servers'] {
   return Object.fromEntries(servers.map((server) => [server, { default: 'require_approval' }]));
 }
 
+/** Where secrets are kept: `.env`, `.env.local`, `.npmrc`, `id_rsa`, `server.pem`. */
+const SECRET_FILES =
+  '/[.](env|npmrc|pypirc|netrc|pgpass|git-credentials|ssh|aws|gnupg|kube|docker)([./]|$)|/id_[a-z0-9]+$|[.](pem|key|p12|pfx)$';
+
 function toStrict(tools: ToolsByServer | undefined): PolicyDocument {
   const servers = tools === undefined ? AGENT_SERVERS : Object.keys(tools);
   const rules: PolicyDocument['rules'] =
@@ -106,6 +110,10 @@ function toStrict(tools: ToolsByServer | undefined): PolicyDocument {
             ...{ id: 'read here', effect: 'allow', server: 'files', tool: 'read' },
             args: { path: { localPathWithin: [process.cwd()] } },
             required: ['path'],
+          },
+          {
+            ...{ id: 'secrets', effect: 'require_approval', server: 'files', tool: 'read' },
+            args: { path: { pattern: SECRET_FILES } },
           },
         ]
       : Object.entries(tools).flatMap(([server, listing]) => {

@@ -37,7 +37,7 @@ export {
   toText,
 } from './lenient-json.ts';
 export { compileLinear } from './linear-regexp.ts';
-export { redactLargeValue, redactText, redactValue } from './redact/index.ts';
+export { nameKind, redactLargeValue, redactText, redactValue } from './redact/index.ts';
 export {
   type CompiledSchema,
   type CompileOptions,

@@ -70,6 +70,10 @@ function listCommandCalls(command: unknown, folder: unknown, cwd: string): reado
 }
 
 function callsOfAction(action: CommandAction, cwd: string): readonly ActionCall[] {
+  if (action.kind === 'name_url') {
+    const unsure = unreadable(`a program may open '${action.url.slice(0, 200)}'`);
+    return [{ ...own('web', 'fetch', { url: action.url }), unsure }];
+  }
   return action.kind === 'name_file' ? callsOfName(action.path, cwd) : [callOfAction(action, cwd)];
 }
 
@@ -103,7 +107,10 @@ function unreadable(why: string): ActionCall {
   return own('shell', 'unreadable', { why });
 }
 
-function callOfAction(action: Exclude<CommandAction, { kind: 'name_file' }>, cwd: string): ActionCall {
+function callOfAction(
+  action: Exclude<CommandAction, { kind: 'name_file' | 'name_url' }>,
+  cwd: string,
+): ActionCall {
   switch (action.kind) {
     case 'run':
     case 'run_expanded': {
@@ -127,6 +134,8 @@ function callOfAction(action: Exclude<CommandAction, { kind: 'name_file' }>, cwd
 
 function callOfPath(tool: 'read' | 'write', path: unknown, cwd: string): ActionCall {
   const real = typeof path === 'string' && path !== '' ? readRealPath(cwd, path) : undefined;
+  if (tool === 'write' && real !== undefined && /\/\.git(?:\/|$)/i.test(real))
+    return unreadable('git runs what stands in its folder');
   return real === undefined
     ? unreadable(`the file it would ${tool} is not known`)
     : own('files', tool, { path: real });
@@ -137,8 +146,9 @@ function own(server: string, tool: string, args: JsonObject): ActionCall {
   return { server, args, definition: { name: tool, inputSchema: { type: 'object', properties } } };
 }
 
-/** Tools whose schema the agent keeps for itself. */
+/** Tools whose schema the agent keeps for itself: what it gives them are their arguments. */
 function foreign(server: string, tool: string, args: JsonObject): ActionCall {
-  const inputSchema = { type: 'object', additionalProperties: true };
+  const properties = Object.fromEntries(Object.keys(args).map((name) => [name, {}]));
+  const inputSchema = { type: 'object', properties, additionalProperties: true };
   return { server, args, definition: { name: tool.slice(0, 256) || 'unnamed', inputSchema } };
 }

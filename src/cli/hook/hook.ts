@@ -33,7 +33,9 @@ A command is parsed, and each program, redirection, assignment and substitution 
 cat, cp, tee, curl and the like open by their words. Rules name them as
 server and tool: shell/run (program, subcommand, words), shell/run_expanded (the same, where the shell computes words),
 shell/set (name), shell/unreadable, files/read and files/write (path, links followed), web/fetch (url), web/connect,
-agent/TOOL for all other tools of the agent, and MCP tools by their own names. What cannot be parsed needs a person.
+agent/TOOL for all other tools of the agent, and MCP tools by their own names. What cannot be parsed needs a person, and
+so does a package manager that fetches code, and the value of a variable that is named like a secret; an address in a
+command where rules are about web/fetch.
 Sums, sequences and effects of the policy are kept in MCP_OBSERVATORY_DATABASE_URL, else by 'mcp-observatory up'.
 
 By default decisions are only recorded. The agent's own questions are never skipped.

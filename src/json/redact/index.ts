@@ -1,1 +1,2 @@
+export { nameKind } from './names.ts';
 export { redactLargeValue, redactText, redactValue } from './redact.ts';

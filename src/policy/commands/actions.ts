@@ -10,6 +10,8 @@ export type CommandAction =
   | OfFile<'read_file' | 'write_file'>
   /** Has a word that may be a file, which the program may read or write; the path is empty where the shell computes it. */
   | OfFile<'name_file'>
+  /** Has a word that is an address, which the program may open. */
+  | { readonly kind: 'name_url'; readonly url: string }
   /** Opens a connection through a redirection. */
   | { readonly kind: 'connect'; readonly address: string }
   /** Does something that the text does not say. */

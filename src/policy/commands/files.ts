@@ -8,8 +8,8 @@ interface FileWords {
   readonly writes?: string;
   /** Other options with a value in the next word. */
   readonly valued?: string;
-  /** Operands: all read, all written, or the last written and the others read. */
-  readonly operands?: 'read' | 'write' | 'copy';
+  /** Operands: all read, all written, or the last written and the others read; or addresses. */
+  readonly operands?: 'read' | 'write' | 'copy' | 'fetch';
   /** Leading operands that are no files. */
   readonly skips?: number;
   /** What it writes to where no option says so. */
@@ -42,6 +42,9 @@ const FILES: Readonly<Record<string, FileWords>> = {
   ...{ base64: SUMS, base32: SUMS, sha256sum: SUMS, md5sum: SUMS, head: LINES, tail: LINES },
   ...{ cp: COPY, mv: COPY, ln: COPY, install: COPY, grep: GREP, egrep: GREP, fgrep: GREP },
   curl: {
+    operands: 'fetch',
+    valued:
+      '-A -F -H -X -b -d -e -m -r -u -w -y -Y -C --data --data-ascii --data-binary --data-raw --data-urlencode --form --header --json --max-time --request --retry --user --user-agent --write-out',
     reads: '-T --upload-file -K --config --cacert --cert -E --key --netrc-file --unix-socket',
     writes:
       '-o --output -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --etag-save --output-dir',
@@ -62,6 +65,9 @@ const FILES: Readonly<Record<string, FileWords>> = {
   touch: { operands: 'write', valued: '-d -t', reads: '-r --reference' },
   truncate: { operands: 'write', valued: '-s', reads: '-r --reference' },
   wget: {
+    operands: 'fetch',
+    valued:
+      '-t -T -w -U -Q -l -A -R -I -X -D --header --method --post-data --body-data --user --password --tries --timeout',
     reads: '-i --input-file --post-file --body-file --config',
     writes: '-O --output-document -P --directory-prefix -o --output-file -a --append-output --save-cookies',
     otherwise: '.',
@@ -100,7 +106,8 @@ export function fileActions(
     if (value === undefined || valued?.includes(found.option) === true) continue;
     opened.push({ word: value, kind: writes?.includes(found.option) === true ? 'write_file' : 'read_file' });
   }
-  if (known.operands !== undefined) {
+  const fetches = known.operands === 'fetch';
+  if (known.operands !== undefined && !fetches) {
     const files = operands.slice(known.skips ?? 0);
     const isCopied = known.operands === 'copy' && !opened.some(({ kind }) => kind === 'write_file');
     for (const [at, word] of files.entries()) {
@@ -111,8 +118,9 @@ export function fileActions(
   if (program === 'curl') opened.push(...words.flatMap(ofCurl));
   const writesElse = known.otherwise !== undefined && !opened.some(({ kind }) => kind === 'write_file');
   const actions = opened.flatMap(({ word, kind }) => toAction(word, kind));
+  if (fetches) actions.push(...operands.flatMap(ofAddress));
   if (writesElse) actions.push({ kind: 'write_file', path: known.otherwise ?? '.' });
-  if (known.operands === undefined) actions.push(...namedFiles(program, words));
+  if (known.operands === undefined || program === 'wget') actions.push(...namedFiles(program, words));
   if (adds && known.operands !== undefined)
     actions.push(unreadableAction(`'${program}' opens files that are not in the command`));
   return actions;
@@ -179,6 +187,17 @@ function ofCurl(
   return path === undefined ? [] : [{ word: { text, value: word.value && path }, kind: 'read_file' }];
 }
 
+/** Where there is no scheme, it is that of curl and wget. */
+function ofAddress({ value, text }: CommandWord): CommandAction[] {
+  const url = value ?? text;
+  if (/^file:/i.test(url)) return [];
+  return [{ kind: 'name_url', url: URLS.test(url) ? url : `http://${url}` }];
+}
+
+const URLS = /(?<![a-z\d+.-])(?!file:)[a-z][a-z\d+.-]*:\/\/.*$/i;
+/** `git@host:path`. */
+const REMOTE = /^[\w.-]+@[\w.-]+:(?!\/\/)/;
+
 /** Programs whose words are text or variables, that tell of a file no more than that it is there, or run what follows. */
 const NO_FILES = new Set(
   `echo printf true false test [ basename dirname expr seq sleep kill type which whatis apropos tr cd pushd popd
@@ -193,18 +212,18 @@ const UNKNOWN = '\0';
 /** Words, and parts of words after an option's letter or a separator, of which the program may make a file. */
 function namedFiles(program: string, words: readonly CommandWord[]): readonly CommandAction[] {
   if (NO_FILES.has(program)) return [];
-  const patterns: CommandAction[] = [];
+  const others: CommandAction[] = [];
   const paths = words.flatMap(({ value, text }, at) => {
     if (text.length > MAX_WORD || isSaid(text, words[at - 1]?.value)) return [];
+    const [url = REMOTE.exec(text)?.[0]] = URLS.exec(value ?? text) ?? [];
+    if (url !== undefined && program !== 'wget') others.push({ kind: 'name_url', url });
     if (value === undefined) {
       const pattern = readPattern(text);
-      if (pattern !== undefined) patterns.push({ kind: 'name_file', ...pattern });
+      if (pattern !== undefined) others.push({ kind: 'name_file', ...pattern });
       return pattern === undefined && /^~|\//.test(text) ? [UNKNOWN] : [];
     }
     if (/\s/.test(value)) return [value];
-    const local = value
-      .replaceAll(/\b(?!file:)[a-z][a-z\d+.-]*:\/\/.*$/gi, '')
-      .replaceAll(/file:\/*(?=\/)/gi, '');
+    const local = value.replace(URLS, '').replaceAll(/file:\/*(?=\/)/gi, '');
     const [, joined = local] = /^-[A-Za-z]([/~.].*)$/.exec(local) ?? [];
     return [joined, ...joined.split(/[=,:;@]/)];
   });
@@ -212,7 +231,7 @@ function namedFiles(program: string, words: readonly CommandWord[]): readonly Co
   const files = named.map(
     (path): CommandAction => ({ kind: 'name_file', path: path === UNKNOWN ? '' : path }),
   );
-  return [...files, ...patterns];
+  return [...files, ...others];
 }
 
 const STREAMS = /^(?:-|\/dev\/(?:null|stdin|stdout|stderr|tty))$/;

@@ -5,10 +5,10 @@
  */
 import { posix } from 'node:path';
 import { parse } from 'unbash';
-import { isObject, type JsonObject, readList, readObject } from '../../json/index.ts';
+import { isObject, type JsonObject, nameKind, readList, readObject } from '../../json/index.ts';
 import { type CommandAction, type CommandWord, unreadableAction } from './actions.ts';
 import { fileActions } from './files.ts';
-import { assignedName, carriesCode, innerCommand, shellCode } from './runners.ts';
+import { assignedName, carriesCode, fetchesCode, innerCommand, shellCode } from './runners.ts';
 import { commandWord } from './words.ts';
 
 const MAX_CHARS = 16_384;
@@ -121,6 +121,7 @@ class Reader {
       case 'Select':
         this.#addSet(String(readObject(node.name).text));
         return;
+      case 'SimpleExpansion':
       case 'ParameterExpansion':
         this.#readExpansion(node);
         return;
@@ -151,7 +152,7 @@ class Reader {
     }
   }
 
-  #readExpansion({ prefix, index, operation, parameter }: JsonObject): void {
+  #readExpansion({ prefix, index, operation, parameter, text }: JsonObject): void {
     const { type, operator } = readObject(operation);
     if (
       prefix === '!' ||
@@ -161,7 +162,10 @@ class Reader {
       type === 'Unknown'
     )
       this.#actions.push(unreadableAction('it expands a variable in a way that may run its value'));
-    if (type === 'Default' && (operator === '=' || operator === ':=')) this.#addSet(String(parameter));
+    const name = String(parameter ?? text).replace('$', '');
+    if (!name.endsWith('PWD') && nameKind(name) === 'strong')
+      this.#actions.push(unreadableAction(`it has the value of ${name.slice(0, 64)}`));
+    if (type === 'Default' && (operator === '=' || operator === ':=')) this.#addSet(name);
   }
 
   /** `-eq` and the like compute their sides, `-v` an index. */
@@ -228,6 +232,10 @@ class Reader {
   /** The variables that a builtin sets by its words: `export "A=1"`, `read A`. */
   #readNames(program: string, words: readonly CommandWord[]): void {
     const declares = DECLARES.includes(program);
+    // Without names they print all variables.
+    const isBare = words.every(({ value }) => value?.startsWith('-'));
+    if ((declares && isBare) || (program === 'set' && words.length === 0))
+      this.#actions.push({ kind: 'run', program: 'printenv', words: [] });
     if (!declares && !READS.includes(program)) return;
     for (const word of words) {
       const name =
@@ -251,6 +259,8 @@ class Reader {
     else if (code !== undefined) this.#readNested(code);
     if (carriesCode(program, rest))
       this.#actions.push(unreadableAction(`'${program}' may run code in its words`));
+    if (fetchesCode(program, rest))
+      this.#actions.push(unreadableAction(`'${program}' fetches code that is not in the command`));
     const inner = innerCommand(program, rest);
     if (inner === 'unknown' || (this.#runners >= MAX_RUNNERS && inner !== undefined))
       this.#actions.push(unreadableAction(`what '${program}' runs cannot be read`));

@@ -21,13 +21,22 @@ interface Runner {
   readonly otherwise?: string;
 }
 
+/** They fetch the program where it is not there. */
+const FETCHED: Runner = { flags: '-y --yes --no --no-install -q --quiet' };
+
 /** By their manuals: POSIX.1-2024, GNU coreutils 9, findutils 4.9, util-linux 2.39, bash 5.2, sudo 1.9. */
 const RUNNERS: Readonly<Record<string, Runner>> = {
   builtin: {},
   chroot: { operands: 1, otherwise: 'sh' },
   command: { flags: '-p -v -V' },
   doas: { flags: '-n', valued: '-u' },
-  env: { flags: '-i - -0 --ignore-environment --null', valued: '-u -C --unset --chdir', assigns: true },
+  env: {
+    flags: '-i - -0 --ignore-environment --null',
+    valued: '-u -C --unset --chdir',
+    assigns: true,
+    otherwise: 'printenv',
+  },
+  ...{ npx: FETCHED, pnpx: FETCHED, bunx: FETCHED, uvx: FETCHED },
   exec: { flags: '-c -l', valued: '-a' },
   ionice: { flags: '-t', valued: '-c -n' },
   nice: { valued: '-n' },
@@ -60,9 +69,12 @@ export function innerCommand(
   words: readonly CommandWord[],
 ): InnerCommand | 'unknown' | undefined {
   if (program === 'find') return findCommand(words);
+  if (/^python[\d.]*$/.test(program)) return moduleCommand(words);
   const runner = Object.hasOwn(RUNNERS, program) ? RUNNERS[program] : undefined;
-  // `npm exec`, `bundle exec`: what follows is a command.
-  if (runner === undefined && words[0]?.value === 'exec') return innerCommand('builtin', words.slice(1));
+  // `npm exec`, `bundle exec`, `uv run`: what follows is a command.
+  const verb = words[0]?.value;
+  if (runner === undefined && (verb === 'exec' || (verb === 'run' && RUNS_PROGRAMS.test(program))))
+    return innerCommand('builtin', words.slice(1));
   if (runner === undefined) return undefined;
   const flags = (runner.flags ?? '').split(' ');
   const valued = (runner.valued ?? '').split(' ');
@@ -95,6 +107,48 @@ export function innerCommand(
   if (otherwise !== undefined)
     return { words: [{ text: otherwise, value: otherwise }], adds: true, assigned };
   return { words: [], adds, assigned };
+}
+
+const RUNS_PROGRAMS = /^(?:uv|poetry|pipenv|pdm|rye|pipx|hatch|conda|mamba)$/;
+
+/** `python -Bm pytest x`: a module is a program by its own name. */
+function moduleCommand(words: readonly CommandWord[]): InnerCommand | 'unknown' | undefined {
+  for (let at = 0; at < words.length; at += 1) {
+    const [, joined] = /^-[bBdEhiIOPqsSuvVx?]*m(.*)$/s.exec(words[at]?.value ?? '') ?? [];
+    if (joined !== undefined) {
+      const named = joined === '' ? words[at + 1] : { text: joined, value: joined };
+      if (named?.value === undefined) return 'unknown';
+      return { words: [named, ...words.slice(at + (joined === '' ? 2 : 1))], adds: false, assigned: [] };
+    }
+    if (/^-[bBdEhiIOPqsSuvVx?]*[WX]$/.test(words[at]?.value ?? '')) at += 1;
+    else if (words[at]?.value?.startsWith('-') !== true) return undefined;
+  }
+  return undefined;
+}
+
+/** Package managers: the words that only run what is there, and for the others those that fetch code. */
+const LOCAL_VERBS: Readonly<Record<string, RegExp>> = {
+  npm: /^(?:run(?:-script)?|t|tst|test|start|stop|restart|ls|list|version|help|exec|prefix|root|config|set)$/,
+  pip: /^(?:list|show|freeze|check|inspect|help|debug|hash|cache|config)$/,
+};
+const PACKAGERS = new Set(
+  `pnpm yarn bun cargo go gem bundle composer apt apt-get aptitude dnf yum apk snap brew conda mamba poetry pdm uv pipx pipenv
+  rye nuget dotnet deno cpan cpanm luarocks opam flatpak rustup easy_install`.split(/\s+/),
+);
+const FETCHING =
+  /^(?:i|install.*|add|ci|get|require|update|upgrade|up|sync|create|dlx|x|fetch|download|publish|tool|global)$|@(?:latest|v?\d)|^\w+:\/\//;
+
+/** Whether a package manager gets code that it, or what is run later, runs. */
+export function fetchesCode(program: string, words: readonly CommandWord[]): boolean {
+  const name = program.replace(/(?<=^pip)[\d.]+$/, '');
+  const texts = words.map(({ value, text }) => value ?? text);
+  const local = Object.hasOwn(LOCAL_VERBS, name) ? LOCAL_VERBS[name] : undefined;
+  if (local !== undefined) {
+    const verb = texts.find((text) => !/^-(?:[sqd]+|-silent|-quiet|-[\w-]+=.*)$/.test(text));
+    return verb !== undefined && !local.test(verb) && !/^(?:-[vVh]|--version|--help)$/.test(verb);
+  }
+  if (texts.length === 0) return /^(?:yarn|bundle|cpan|easy_install)$/.test(name);
+  return PACKAGERS.has(name) && texts.some((text) => FETCHING.test(text));
 }
 
 /** The variable of a word that gives it a value, also in quotes. */
@@ -178,7 +232,7 @@ const CONTAINERS: Carrier = { text: /^(?:run|exec|create|debug|eval)$/ };
 const SSH: Carrier = { short: 'SFbD', text: /(?:Proxy|Local|KnownHosts)Command|Provider/i };
 const NETCAT: Carrier = { short: 'ec', long: 'exec sh-exec lua-exec' };
 const VIM: Carrier = { short: 'cSsue', long: 'cmd', text: /^\+/ };
-const NODE: Carrier = { short: 'ep', long: 'eval print', stops: true };
+const NODE: Carrier = { short: 'ep', long: 'eval print inspect', stops: true };
 const NPM: Carrier = { short: 'c', long: 'call', text: /^(?:config|set)$/ };
 const FD: Carrier = { short: 'xX', long: 'exec' };
 
@@ -199,7 +253,7 @@ const CARRIERS: Readonly<Record<string, Carrier>> = {
   make: { short: 'E', long: 'eval', text: /=(?![\d.]*$)/ },
   man: { short: 'PH', long: 'pager html' },
   perl: { short: 'eEMm', stops: true },
-  php: { short: 'rRBE', long: 'run process-', stops: true },
+  php: { short: 'rRBES', long: 'run process-', stops: true },
   psql: { text: /\\|`|\bprogram\b/i },
   python: { short: 'c', stops: true },
   rsync: { short: 'e', long: 'rsh rsync-path' },

@@ -3,7 +3,7 @@ import type { Steps } from '../../base/index.ts';
 import { readObject } from '../../json/index.ts';
 import { readLeaves } from '../evidence/index.ts';
 import { isFieldName, type ResultField } from './fields.ts';
-import { isWhole, listEntries, SourceText, type Wanted } from './source-text.ts';
+import { isWhole, listEntries, Places, SourceText, type Wanted } from './source-text.ts';
 
 export type Origin =
   | { readonly kind: 'prompt' | 'operator' | 'approved' }
@@ -31,6 +31,8 @@ export class RunMemory {
   readonly #results: KnownResult[] = [];
   /** The results that hold a word or a value, in the order in which they came. */
   readonly #holding = new Map<string, KnownResult[]>();
+  /** The numbers of the places of results. */
+  readonly #places = new Places();
   /** Arguments without a source: a result that holds them later only repeats them. */
   readonly #said = new SourceText();
   #now = 0;
@@ -49,7 +51,9 @@ export class RunMemory {
 
   get bytes(): number {
     const { prompt, operator, approved } = this.#told;
-    return this.#bytes + prompt.bytes + operator.bytes + approved.bytes + this.#said.bytes;
+    return (
+      this.#bytes + this.#places.bytes + prompt.bytes + operator.bytes + approved.bytes + this.#said.bytes
+    );
   }
 
   /** The result of a call did not come by. */
@@ -72,7 +76,7 @@ export class RunMemory {
   }
 
   *addResult(server: string, tool: string, result: unknown): Steps<void> {
-    const text = new SourceText();
+    const text = new SourceText(this.#places, JSON.stringify([server, tool]));
     for (const value of readResultValues(result)) {
       yield;
       const told = new Set<string>();
@@ -111,8 +115,8 @@ export class RunMemory {
   }
 
   /** The results that may hold what is looked for, in the order in which they came. */
-  #candidates(wanted: Wanted): readonly KnownResult[] {
-    const [only, ...more] = listEntries(wanted).flatMap((entry) => {
+  #candidates(entries: readonly string[]): readonly KnownResult[] {
+    const [only, ...more] = entries.flatMap((entry) => {
       const holding = this.#holding.get(entry);
       return holding === undefined ? [] : [holding];
     });
@@ -124,16 +128,19 @@ export class RunMemory {
   find(wanted: Wanted): Origin[] {
     const origins: Origin[] = [];
     for (const kind of ['prompt', 'operator', 'approved'] as const)
-      if (this.#told[kind].find(wanted).length > 0) origins.push({ kind });
+      if (this.#told[kind].find(wanted, 1).length > 0) origins.push({ kind });
     const said = this.#said.find(wanted);
     // Of too many arguments that were said none is known to be missing.
     const until = said.reduce(
       (first, { at }) => Math.min(first, at),
       this.#said.isCut ? 0 : Number.POSITIVE_INFINITY,
     );
-    for (const { server, tool, at, text } of this.#candidates(wanted)) {
+    // A value that stands in many results is told once of each place.
+    const told = new Set<number>();
+    const entries = listEntries(wanted, this.#holding);
+    for (const { server, tool, at, text } of this.#candidates(entries)) {
       if (at > until) break;
-      for (const leaf of text.find(wanted, MAX_PLACES))
+      for (const leaf of text.find(wanted, MAX_PLACES, told, entries))
         origins.push({ kind: 'result', server, tool, path: leaf.path, isWhole: isWhole(leaf, wanted) });
     }
     return origins;

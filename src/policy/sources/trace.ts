@@ -1,5 +1,5 @@
 /** Traces the strings and numbers of a call to where they came from. */
-import { keyedValuesIn, numberKey } from '../../evidence/index.ts';
+import { type KeyedValue, keyedValuesIn, numberKey } from '../../evidence/index.ts';
 import { hasInvisible } from '../evidence/index.ts';
 import { type FieldPath, type FieldPattern, formatPath, standsWithin } from './fields.ts';
 import type { Origin, RunMemory } from './memory.ts';
@@ -59,7 +59,7 @@ export function traceValues(
   if (values.length > MAX_VALUES) return undefined;
   const { request, memory } = known;
   const find = (wanted: Wanted): readonly Origin[] => {
-    const told = request !== undefined && request.find(wanted).length > 0 ? [PROMPT] : [];
+    const told = request !== undefined && request.find(wanted, 1).length > 0 ? [PROMPT] : [];
     return [...told, ...(memory?.find(wanted) ?? [])];
   };
   const found = values.map(({ path, value }) => {
@@ -96,24 +96,31 @@ function readWanted(value: string | number): { whole: readonly Wanted[]; pieces:
   // A text that reads otherwise than it is comes from nobody, and a single letter from everybody.
   if (hasInvisible(value) || value === '' || /^[^\p{Nd}]$/u.test(value)) return NOTHING;
   const whole: Wanted[] = [];
+  let pieces: readonly Wanted[] | undefined;
   for (const form of readForms(value)) {
-    const [only, ...more] = isShort(form) ? keyedValuesIn(form) : [];
+    const values = isShort(form) ? keyedValuesIn(form) : [];
+    const [only, ...more] = values;
     const isValue = only !== undefined && more.length === 0 && only.start === 0 && only.end === form.length;
     if (isValue) whole.push({ keys: only.asked.map(toKey) });
     // The 13 of "June 13" is a day, not the number 13.
-    if (isValue && /^[\d.,]+$/.test(form)) continue;
+    const isNumber = isValue && /^[\d.,]+$/.test(form);
     const words = readWords(form);
+    pieces ??= readPieces(value, values, words);
+    if (isNumber) continue;
     if (words.length > 0) whole.push({ words, joined: joinWords(words) });
   }
-  return { whole, pieces: readPieces(value) };
+  return { whole, pieces: pieces ?? [] };
 }
 
 const NOTHING = { whole: [], pieces: [] } as const;
 const isShort = (text: string): boolean => text.length <= 80;
 
 /** The parts of a date with a time, or of a list of addresses; none of a text that says more. */
-function readPieces(text: string): readonly Wanted[] {
-  const values = isShort(text) ? keyedValuesIn(text) : [];
+function readPieces(
+  text: string,
+  values: readonly KeyedValue[],
+  words: readonly string[],
+): readonly Wanted[] {
   let rest = '';
   let at = 0;
   for (const { start, end } of [...values].sort((a, b) => a.start - b.start)) {
@@ -123,7 +130,6 @@ function readPieces(text: string): readonly Wanted[] {
   rest += text.slice(at);
   if (values.length > 1 && /^[\sTZ,;]*$/.test(rest))
     return values.map(({ asked }) => ({ keys: asked.map(toKey) }));
-  const words = readWords(text);
   if (words.length < 2 || words.length > MAX_PIECES || !words.every(namesThing)) return [];
   return words.map((word) => ({ words: [word], joined: joinWords([word]) }));
 }

@@ -266,14 +266,18 @@ async function sendPosted(
 ): Promise<void> {
   try {
     if (url.pathname === '/api/gate') {
-      const answer = await answerGate(db, await readJsonBody(request, MAX_ASKED_BYTES));
+      const asked = await readJsonBody(request, MAX_ASKED_BYTES);
+      // Nobody would hear that a call is reserved, nor make it.
+      if (response.destroyed) return;
+      const answer = await answerGate(db, asked);
       const proof = guard.access.prove(
         String(request.headers['x-observatory-nonce']),
         JSON.stringify(answer),
       );
       response.setHeader('x-observatory-proof', proof);
       sendJson(response, 200, answer);
-      return void live.refresh();
+      if (live.isWatched) void live.refresh();
+      return;
     }
     const [, run] = /^\/api\/runs\/([0-9a-f]{32})\/golden$/u.exec(url.pathname) ?? [];
     if (run !== undefined) {
