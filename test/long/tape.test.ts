@@ -574,6 +574,22 @@ test('what a killed program had finished is a golden', async () => {
   );
 });
 
+/** Is killed as soon as it has an answer. */
+const KILLED = `
+const messages = [{ role: 'user', content: JSON.stringify({ turns: [{ text: 'answer' }] }) }];
+const headers = { 'content-type': 'application/json' };
+const body = JSON.stringify({ model: 'm', messages });
+await (await fetch(process.env.MODEL_URL + '/v1/chat/completions', { method: 'POST', headers, body })).text();
+process.kill(process.pid, 'SIGKILL');
+`;
+
+test('what a program has got is in its golden before it goes on', async () => {
+  const golden = join(tempDir(), 'killed.json');
+  const { signal } = await run('record', golden, ['--input-type=module', '-e', KILLED], {});
+  assert.equal(signal, 'SIGKILL');
+  assert.equal((await readGolden(golden)).provider_responses.length, 1);
+});
+
 const UNSEEN = `
 import undici from 'undici';
 import http2 from 'node:http2';

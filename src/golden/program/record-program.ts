@@ -33,6 +33,8 @@ import {
 const MAX_CHARS = 64 * 1024 * 1024;
 /** Longest first line of a process that may be an MCP server. */
 const MAX_FIRST_LINE = 64 * 1024;
+/** Characters of a part that is written before the program goes on, which may then be killed. */
+const MAX_AT_ONCE = 64 * 1024;
 
 /** Records what this process exchanges with models and MCP servers, from now to its end, to one golden. */
 export function recordProgram(path: string): void {
@@ -65,10 +67,7 @@ class ProgramRecorder implements Seams {
 
   constructor(path: string) {
     this.#path = path;
-    this.#head = {
-      test_name: basename(path, '.json'),
-      recorded_at: new Date().toISOString(),
-    };
+    this.#head = { test_name: basename(path, '.json'), recorded_at: new Date().toISOString() };
     const next = (): number => {
       // Of more than a thousand messages in one chunk the last have one position.
       if (this.#inChunk === undefined) this.#position += 1;
@@ -96,10 +95,9 @@ class ProgramRecorder implements Seams {
     return async (input, init) => {
       const mayMatter = mayConcern(input, init) || this.#http.isListening(input, init);
       if (this.#isStopped || !mayMatter) return await original(input, init);
-      const sent = sentTwice(input, init);
-      const { copy } = sent;
+      const { copy, args } = sentTwice(input, init);
       const url = new URL(copy.url);
-      const answer = original(...sent.args);
+      const answer = original(...args);
       // It is awaited later, and may have failed before.
       answer.catch(() => {});
       const body = new Collected(this.#room);
@@ -262,8 +260,13 @@ class ProgramRecorder implements Seams {
   #keep(part: ProgramPart): void {
     if (this.#isStopped) return;
     this.#scrubber.addEnvironment(process.env);
-    this.#pending.add(part);
     const { size } = this.#scrubber;
+    // A part takes the place of an earlier one: it does not overtake that.
+    if (this.#pending.size === 0 && JSON.stringify(part).length <= MAX_AT_ONCE) {
+      this.#try(() => this.#add(cleanedNow(part, this.#scrubber), size));
+      return;
+    }
+    this.#pending.add(part);
     const cleaned =
       'exchange' in part
         ? this.#scrubber.cleanExchange(part.exchange).then((exchange) => ({ ...part, exchange }))
