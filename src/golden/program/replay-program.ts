@@ -53,6 +53,9 @@ export async function replayProgram(path: string, options: ReplayProgramOptions 
   });
 }
 
+/** What clients call on a socket, beside what every stream has: nothing is late where nothing is sent. */
+const OF_SOCKETS = ['setTimeout', 'setNoDelay', 'setKeepAlive', 'ref', 'unref'] as const;
+
 const BOUNDS: ReadonlySet<DepartureKind> = new Set(['tokens', 'cost', 'time']);
 
 class ProgramReplay implements Seams {
@@ -119,6 +122,7 @@ class ProgramReplay implements Seams {
       return original();
     this.#player.scrubber.addEnvironment(process.env);
     const [ours, theirs] = streams.duplexPair();
+    for (const name of OF_SOCKETS) Object.assign(ours, { [name]: () => ours });
     this.#server.emit('connection', theirs);
     const { agent: _, socketPath: __, ...rest } = options;
     const played = { ...rest, protocol: 'http:', createConnection: () => ours as never };
