@@ -144,8 +144,10 @@ class ProgramReplay implements Seams {
     return playedProcess(command, { server: () => this.#servers.other(reached), start });
   }
 
-  unseen(way: string, origin: string): void {
-    say(`${way} is not replayed; the program connects to ${origin} itself`);
+  unseen(way: string, origin: string, isModel: boolean): void {
+    const what = `${way} is not replayed; the program connects to ${origin} itself`;
+    if (isModel && this.#live !== 'model') this.#player.missed(new GoldenMismatchError(what));
+    else say(what);
   }
 
   /** A process that turns out to be an MCP server is none that the golden has. */
