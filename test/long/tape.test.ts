@@ -574,6 +574,22 @@ test('what a killed program had finished is a golden', async () => {
   );
 });
 
+/** Is killed as soon as it has an answer. */
+const KILLED = `
+const messages = [{ role: 'user', content: JSON.stringify({ turns: [{ text: 'answer' }] }) }];
+const headers = { 'content-type': 'application/json' };
+const body = JSON.stringify({ model: 'm', messages });
+await (await fetch(process.env.MODEL_URL + '/v1/chat/completions', { method: 'POST', headers, body })).text();
+process.kill(process.pid, 'SIGKILL');
+`;
+
+test('what a program has got is in its golden before it goes on', async () => {
+  const golden = join(tempDir(), 'killed.json');
+  const { signal } = await run('record', golden, ['--input-type=module', '-e', KILLED], {});
+  assert.equal(signal, 'SIGKILL');
+  assert.equal((await readGolden(golden)).provider_responses.length, 1);
+});
+
 const UNSEEN = `
 import undici from 'undici';
 import http2 from 'node:http2';
@@ -584,18 +600,31 @@ const url = 'http://127.0.0.1:' + server.address().port;
 const params = { protocolVersion: '2025-06-18' };
 const asked = request(url + '/mcp', { method: 'POST' }, (response) => response.resume().on('end', () => server.close()));
 asked.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }));
-for (const path of ['/a', '/b']) http2.connect(url + path).on('error', () => {}).destroy();
+for (const path of ['/a', '/b']) {
+  const session = http2.connect(url).on('error', () => {});
+  session.request({ ':path': path }).on('error', () => {});
+  session.destroy();
+}
 const own = await new Promise((resolve) => { const one = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1', () => resolve(one)); });
 const model = 'http://127.0.0.1:' + own.address().port + '/v1/chat/completions';
 for (const send of [undici.fetch, undici.fetch]) await (await send(model, { method: 'POST', body: '{}' })).text();
 own.close();
+const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: '{"turns":[]}' }] });
+await (await fetch(process.env.MODEL_URL + '/v1/chat/completions', { method: 'POST', body })).text();
 await undici.getGlobalDispatcher().close();
 `;
 
-test('what is not recorded is said: HTTP/2, undici itself, and MCP over node:http', async () => {
+test('what is not recorded is said, also in the golden: HTTP/2, undici itself, and MCP over node:http', async () => {
   const program = ['--input-type=module', '-e', UNSEEN];
-  const { stderr, code } = await run('record', join(tempDir(), 'none.json'), program, {});
-  assert.equal(code, 0);
+  const path = join(tempDir(), 'part.json');
+  const { stderr, code } = await run('record', path, program, {});
+  assert.equal(code, 0, stderr);
+  const golden = await readGolden(path);
+  assert.match(golden.description, /^Not whole: An MCP client that uses http|^Not whole: undici/);
+  assert.deepEqual([golden.provider_responses.length, golden.golden_output.success], [1, false]);
+  const replayed = await run('replay', path, program, {});
+  assert.equal(replayed.code, 1);
+  assert.match(replayed.stderr, /undici is not replayed/);
   assert.equal(stderr.match(/HTTP\/2 is not recorded/g)?.length, 1, stderr);
   assert.equal(stderr.match(/undici is not recorded/g)?.length, 1, stderr);
   assert.match(stderr, /An MCP client that uses http is not recorded/);

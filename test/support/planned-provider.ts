@@ -101,7 +101,9 @@ export class PlannedProvider implements AsyncDisposable {
     const common = { id: `chat-${at}`, created: 1_700_000_000, model: 'gpt-test-1' };
     const asked = calls === undefined ? {} : { tool_calls: calls };
     if (stream !== true) {
-      const message = { role: 'assistant', content: turn.text ?? null, ...asked };
+      const whole = calls?.map(({ index: _, ...call }) => call);
+      const called = whole === undefined ? {} : { tool_calls: whole };
+      const message = { role: 'assistant', content: turn.text ?? null, refusal: null, ...called };
       response.writeHead(200, { 'content-type': 'application/json' });
       const choices = [{ index: 0, message, finish_reason: finish }];
       response.end(JSON.stringify({ ...common, object: 'chat.completion', choices, usage }));

@@ -44,11 +44,15 @@ export interface ProgramHead {
 export const EXPIRY_DAYS = 180;
 const DAY_MS = 86_400_000;
 
-/** The golden of a program's recording. Its parts are in the order in which they were known. */
+/**
+ * The golden of a program's recording.
+ * @param parts in the order in which they were known.
+ * @param lack why they are not all; undefined if they are.
+ */
 export function goldenOfProgram(
   head: ProgramHead,
   parts: readonly ProgramPart[],
-  isWhole: boolean,
+  lack: string | undefined,
 ): UnsealedGolden {
   const taken = parts.filter((part) => 'exchange' in part);
   const exchanges = inTurns(taken.map(({ exchange }) => exchange).sort(byOrder));
@@ -62,7 +66,7 @@ export function goldenOfProgram(
   return {
     format_version: FORMAT_VERSION,
     test_name: head.test_name,
-    description: isWhole ? '' : 'The program was ended before it was done; this is what it had finished.',
+    description: lack === undefined ? '' : `Not whole: ${lack}`,
     category: failed ? 'error_recovery' : 'happy_path',
     runner: 'other',
     source: isRecorded ? 'recorded' : 'scripted',
@@ -80,7 +84,10 @@ export function goldenOfProgram(
       provider: (api === undefined ? undefined : findProvider(api)?.key) ?? 'unknown',
       model: stories.find(({ model }) => model !== undefined)?.model ?? 'unknown',
     },
-    golden_output: { ...programOutput(stories, exchanges), ...(isWhole ? {} : { success: false }) },
+    golden_output: {
+      ...programOutput(stories, exchanges),
+      ...(lack === undefined ? {} : { success: false }),
+    },
     comparison: {
       final_answer: { check: 'any' },
       matchers: volatileMatchers(exchanges, cassette?.calls ?? []),

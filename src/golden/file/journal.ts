@@ -10,6 +10,7 @@ import { sealGolden } from './checksum.ts';
 import type { Golden } from './format.ts';
 import { formatGolden } from './write.ts';
 
+const ENDED = 'the program was ended before it was done';
 const MARK = '{"golden_journal":1,';
 const JOURNAL = /^\{"golden_journal":1,"pid":(\d{1,10}),/;
 
@@ -36,13 +37,13 @@ export class Journal {
     writeSync(this.#file, `${JSON.stringify(part)}\n`);
   }
 
-  /** Puts the golden in the place of the journal. @param isWhole false if parts are missing */
-  finish(parts: readonly ProgramPart[], isWhole: boolean): void {
+  /** Puts the golden in the place of the journal. @param lack as of {@link goldenOfProgram} */
+  finish(parts: readonly ProgramPart[], lack: string | undefined): void {
     const { ino } = fstatSync(this.#file);
     closeSync(this.#file);
     if (statSync(this.path, { throwIfNoEntry: false })?.ino !== ino)
       throw new Error('another file was put in its place');
-    writePrivateFileSync(this.path, formatGolden(sealGolden(goldenOfProgram(this.#head, parts, isWhole))));
+    writePrivateFileSync(this.path, formatGolden(sealGolden(goldenOfProgram(this.#head, parts, lack))));
   }
 }
 
@@ -82,6 +83,6 @@ export function readJournal(text: string): Golden | undefined {
   const [first, ...parts] = lines.map(parseOrKeep).filter(isObject);
   if (!isObject(first?.head)) return undefined;
   return sealGolden(
-    goldenOfProgram(first.head as unknown as ProgramHead, parts as unknown as ProgramPart[], false),
+    goldenOfProgram(first.head as unknown as ProgramHead, parts as unknown as ProgramPart[], ENDED),
   );
 }

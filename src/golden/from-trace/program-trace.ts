@@ -86,7 +86,7 @@ export function goldenOfTrace(
   ];
   const hasSystem = told.some(({ content }) => content.messages.some(({ role }) => role === 'system'));
   const lacks = listLacks(spans, models.length - told.length, tools.length - calls.length, known, hasSystem);
-  const golden = goldenOfProgram(head, new Scrubber().clean(parts), true);
+  const golden = goldenOfProgram(head, new Scrubber().clean(parts), undefined);
   const held = new Set([...told, ...calls].map(({ span }) => span));
   return { ...golden, lacks, missing: [...models, ...tools].find((span) => !held.has(span)) };
 }

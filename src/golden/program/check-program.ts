@@ -68,7 +68,10 @@ export async function updateProgram(
     if (how !== null) return `The program ${how}\n${stderr}`;
     const live = { MCP_OBSERVATORY_LEARN: '1', MCP_OBSERVATORY_LIVE: '' };
     if (isTwice) await runProgram('replay', made, program, live);
-    await writeGolden(path, mergeRules(await readEarlier(path), await readGolden(made)));
+    const golden = await readGolden(made);
+    // It says why it is not whole.
+    if (golden.description !== '') return golden.description;
+    await writeGolden(path, mergeRules(await readEarlier(path), golden));
     return undefined;
   } catch (error) {
     return errorMessage(error);

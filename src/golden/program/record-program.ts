@@ -1,19 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
 import type { ClientRequest } from 'node:http';
-import { basename } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { errorMessage } from '../../base/index.ts';
 import { parseOrKeep } from '../../json/index.ts';
-import {
-  isEventStream,
-  Journal,
-  type ProgramHead,
-  type ProgramPart,
-  type Reached,
-  Scrubber,
-} from '../file/index.ts';
+import { isEventStream, type Reached } from '../file/index.ts';
 import { CassetteRecorder, ModelRecorder, type OpenExchange, sentTwice } from '../record/index.ts';
 import { recordedAnswer, ServerRequests } from './http-servers.ts';
+import { KeptParts, MAX_CHARS, TOO_LARGE } from './kept-parts.ts';
 import { say } from './say.ts';
 import { installSeams, type NodeRequest, type Seams, type SpawnedCommand } from './seams.ts';
 import { ServerNames, ServerTap } from './server-tap.ts';
@@ -29,8 +21,6 @@ import {
   rpcMessages,
 } from './traffic.ts';
 
-/** Characters of JSON that a recording may hold, and bytes of what passes for it. */
-const MAX_CHARS = 64 * 1024 * 1024;
 /** Longest first line of a process that may be an MCP server. */
 const MAX_FIRST_LINE = 64 * 1024;
 
@@ -41,52 +31,37 @@ export function recordProgram(path: string): void {
   process.once('exit', () => recorder.finish());
 }
 
-const TOO_LARGE = `it is larger than ${MAX_CHARS} characters`;
-
 class ProgramRecorder implements Seams {
-  readonly #path: string;
-  readonly #head: ProgramHead;
-  readonly #scrubber = new Scrubber();
-  /** With how many secrets were known when theirs were removed. */
-  readonly #parts: (readonly [part: ProgramPart, known: number])[] = [];
-  /** Parts whose secrets are still being removed. */
-  readonly #pending = new Set<ProgramPart>();
+  readonly #parts: KeptParts;
   readonly #model: ModelRecorder;
   readonly #servers: CassetteRecorder;
   readonly #names: ServerNames;
   readonly #http: ServerRequests;
-  #journal: Journal | undefined;
   #position = 0;
   /** The number of the message that is read in a chunk. */
   #inChunk: number | undefined;
-  #chars = 0;
-  #isStopped = false;
   readonly #room = new Room(MAX_CHARS);
 
   constructor(path: string) {
-    this.#path = path;
-    this.#head = {
-      test_name: basename(path, '.json'),
-      recorded_at: new Date().toISOString(),
-    };
+    this.#parts = new KeptParts(path);
     const next = (): number => {
       // Of more than a thousand messages in one chunk the last have one position.
       if (this.#inChunk === undefined) this.#position += 1;
       else this.#inChunk = Math.min(this.#inChunk + 1, 999);
       return this.#position + (this.#inChunk ?? 0) / 1000;
     };
-    this.#model = new ModelRecorder(this.#scrubber, {
+    this.#model = new ModelRecorder(this.#parts.scrubber, {
       next,
       mayHold: (bytes) => this.#mayHold(bytes),
       ended: (exchange, { isFromProvider, sdk }) =>
-        this.#keep({ exchange, is_from_provider: isFromProvider, sdk }),
+        this.#parts.keep({ exchange, is_from_provider: isFromProvider, sdk }),
     });
     this.#servers = new CassetteRecorder({
       next,
-      connected: (server, at, connection) => this.#keep({ server, at, connection }),
-      called: (call) => this.#keep({ call }),
+      connected: (server, at, connection) => this.#parts.keep({ server, at, connection }),
+      called: (call) => this.#parts.keep({ call }),
     });
-    this.#names = new ServerNames((server, reached) => this.#keep({ server, reached }));
+    this.#names = new ServerNames((server, reached) => this.#parts.keep({ server, reached }));
     this.#http = new ServerRequests(
       (url, connection) => new ServerTap(this.#servers, this.#names, { url }, connection),
     );
@@ -95,11 +70,10 @@ class ProgramRecorder implements Seams {
   fetch(original: typeof fetch): typeof fetch {
     return async (input, init) => {
       const mayMatter = mayConcern(input, init) || this.#http.isListening(input, init);
-      if (this.#isStopped || !mayMatter) return await original(input, init);
-      const sent = sentTwice(input, init);
-      const { copy } = sent;
+      if (this.#parts.isStopped || !mayMatter) return await original(input, init);
+      const { copy, args } = sentTwice(input, init);
       const url = new URL(copy.url);
-      const answer = original(...sent.args);
+      const answer = original(...args);
       // It is awaited later, and may have failed before.
       answer.catch(() => {});
       const body = new Collected(this.#room);
@@ -114,7 +88,7 @@ class ProgramRecorder implements Seams {
     const isAnswered = answer.then(nextTurn, nextTurn);
     const value = await Promise.race([isSent, isAnswered]);
     let passed: Promise<Response> | undefined;
-    this.#try(() => {
+    this.#parts.attempt(() => {
       passed = this.#recorded(copy, url, sent, value, answer);
     });
     if (passed !== undefined) return await passed;
@@ -130,8 +104,8 @@ class ProgramRecorder implements Seams {
     value: unknown,
     answer: Promise<Response>,
   ): Promise<Response> | undefined {
-    if (body.isOver && isModelAddress(url)) this.#stop(new Error(TOO_LARGE));
-    if (this.#isStopped) return undefined;
+    if (body.isOver && isModelAddress(url)) this.#parts.stop(new Error(TOO_LARGE));
+    if (this.#parts.isStopped) return undefined;
     if (isModelRequest(copy.method, url, value)) return this.#model.pass(copy, text, answer);
     const messages = this.#http.isListening(copy)
       ? []
@@ -139,53 +113,54 @@ class ProgramRecorder implements Seams {
         ? rpcMessages(value)
         : undefined;
     if (messages === undefined) return undefined;
-    this.#scrubber.addRequest(copy.headers, url);
+    this.#parts.scrubber.addRequest(copy.headers, url);
     const sent = this.#http.sent(url, messages);
-    return recordedAnswer(sent, answer, { mayHold: this.#mayHold, attempt: this.#try });
+    return recordedAnswer(sent, answer, { mayHold: this.#mayHold, attempt: this.#parts.attempt });
   }
 
   request({ url }: NodeRequest, original: () => ClientRequest): ClientRequest {
     const request = original();
-    if (this.#isStopped || (request.method !== 'POST' && !isModelAddress(url))) return request;
+    if (this.#parts.isStopped || (request.method !== 'POST' && !isModelAddress(url))) return request;
     let open: OpenExchange | undefined;
     let isSent = false;
     tapRequest(request, this.#room, {
       sent: (bytes) =>
-        this.#try(() => {
+        this.#parts.attempt(() => {
           isSent = true;
           const encoding = String(request.getHeader('content-encoding') ?? '');
           const text = bytes === undefined ? '' : decoded(bytes, encoding).toString('utf8');
           const value = parseOrKeep(text);
           if (rpcMessages(value)?.some(isOpening) === true)
-            say(`An MCP client that uses http is not recorded; it connects to ${url.origin}`);
+            this.#parts.miss(`An MCP client that uses http is not recorded; it connects to ${url.origin}`);
           if (!isModelRequest(request.method, url, value)) return;
-          if (bytes === undefined || !this.#mayHold(text.length)) return this.#stop(new Error(TOO_LARGE));
+          if (bytes === undefined || !this.#mayHold(text.length))
+            return this.#parts.stop(new Error(TOO_LARGE));
           const head = { method: request.method, url: url.href, headers: readHeaders(request.getHeaders()) };
           open = this.#model.begin(head, text);
         }),
-      wanted: () => !this.#isStopped && (open !== undefined || !isSent),
+      wanted: () => !this.#parts.isStopped && (open !== undefined || !isSent),
       arrived: ({ headers }, size) =>
-        this.#try(() => {
+        this.#parts.attempt(() => {
           if (headers['content-encoding'] === undefined && isEventStream(readHeaders(headers)))
             open?.arrived(size);
         }),
       answered: ({ statusCode = 0, headers }, body, isCut) =>
-        this.#try(() => {
+        this.#parts.attempt(() => {
           if (open === undefined) return;
           const fault = isCut ? { code: 'ECONNRESET', message: 'aborted' } : undefined;
           const content = body === undefined ? undefined : decoded(body, headers['content-encoding']);
           if (content === undefined || !this.#mayHold(content.length))
-            return this.#stop(new Error(TOO_LARGE));
+            return this.#parts.stop(new Error(TOO_LARGE));
           open.answered({ status: statusCode, headers: readHeaders(headers) }, content, fault);
         }),
-      failed: (error) => this.#try(() => open?.failed(error)),
+      failed: (error) => this.#parts.attempt(() => open?.failed(error)),
     });
     return request;
   }
 
   spawn({ command, args, env, isPiped }: SpawnedCommand, original: () => ChildProcess): ChildProcess {
     const child = original();
-    if (this.#isStopped || !isPiped) return child;
+    if (this.#parts.isStopped || !isPiped) return child;
     let server: ServerTap | undefined;
     let isOther = false;
     const written = new Lines(MAX_FIRST_LINE);
@@ -194,9 +169,9 @@ class ProgramRecorder implements Seams {
       isOther = message === undefined || !isOpening(message);
       if (isOther) return;
       written.limit = MAX_CHARS;
-      this.#scrubber.addEnvironment(env);
-      this.#scrubber.addOptions(args);
-      const reached = this.#scrubber.clean({ command, args } as Reached);
+      this.#parts.scrubber.addEnvironment(env);
+      this.#parts.scrubber.addOptions(args);
+      const reached = this.#parts.scrubber.clean({ command, args } as Reached);
       server = new ServerTap(this.#servers, this.#names, reached);
     };
     const wrote = (chunk: Uint8Array): void => {
@@ -210,9 +185,9 @@ class ProgramRecorder implements Seams {
       if (server === undefined) isOther = written.isLost;
     };
     tapProcess(child, {
-      written: (chunk) => this.#try(() => wrote(chunk)),
+      written: (chunk) => this.#parts.attempt(() => wrote(chunk)),
       read: (chunk) =>
-        this.#try(() => {
+        this.#parts.attempt(() => {
           if (server === undefined || !this.#mayHold(chunk.length)) return;
           this.#position += 1;
           this.#inChunk = -1;
@@ -222,105 +197,35 @@ class ProgramRecorder implements Seams {
           }
           this.#inChunk = undefined;
         }),
-      ended: (cause) => this.#try(() => server?.lost(cause)),
+      ended: (cause) => this.#parts.attempt(() => server?.lost(cause)),
     });
     return child;
   }
 
   /** Whether the recording has room for more of what passes. If not, it ends. */
   readonly #mayHold = (bytes: number): boolean => {
-    if (!this.#isStopped && !this.#room.take(bytes)) this.#stop(new Error(TOO_LARGE));
-    return !this.#isStopped;
+    if (!this.#parts.isStopped && !this.#room.take(bytes)) this.#parts.stop(new Error(TOO_LARGE));
+    return !this.#parts.isStopped;
   };
 
-  unseen(way: string, origin: string): void {
-    say(`${way} is not recorded; the program connects to ${origin}`);
+  unseen(way: string, origin: string, isModel: boolean): void {
+    const what = `${way} is not recorded; the program connects to ${origin}`;
+    if (isModel) this.#parts.miss(what);
+    else say(what);
   }
 
   /** Writes the golden; to be called when the process ends. */
   finish(): void {
-    this.#try(() => {
+    this.#parts.attempt(() => {
       this.#model.endReading();
       this.#servers.endNotes();
     });
-    const { size } = this.#scrubber;
-    for (const part of this.#pending) this.#try(() => this.#add(cleanedNow(part, this.#scrubber), size));
-    this.#pending.clear();
-    if (this.#journal === undefined) {
-      if (!this.#isStopped) say(`The program asked no model and no MCP server; ${this.#path} is not written`);
-      return;
-    }
-    this.#try(() => {
-      // A secret may have been seen after what holds it was kept.
-      this.#journal?.finish(
-        this.#parts.map(([part, known]) => (known === size ? part : cleanedNow(part, this.#scrubber))),
-        !this.#isStopped,
-      );
-    });
-  }
-
-  #keep(part: ProgramPart): void {
-    if (this.#isStopped) return;
-    this.#scrubber.addEnvironment(process.env);
-    this.#pending.add(part);
-    const { size } = this.#scrubber;
-    const cleaned =
-      'exchange' in part
-        ? this.#scrubber.cleanExchange(part.exchange).then((exchange) => ({ ...part, exchange }))
-        : this.#scrubber.cleanLarge(part);
-    cleaned.then(
-      (clean) => {
-        // At the end of the process what was pending is cleaned at once.
-        if (this.#pending.delete(part)) this.#add(clean, size);
-      },
-      (error: unknown) => {
-        this.#pending.delete(part);
-        this.#stop(error);
-      },
-    );
-  }
-
-  #add(part: ProgramPart, known: number): void {
-    if (this.#isStopped) return;
-    this.#try(() => {
-      this.#chars += JSON.stringify(part).length;
-      if (this.#chars > MAX_CHARS) throw new Error(TOO_LARGE);
-      this.#journal ??= this.#begin();
-      this.#journal.add(part);
-      this.#parts.push([part, known]);
-    });
-  }
-
-  #begin(): Journal {
-    const journal = new Journal(this.#path, this.#head);
-    if (journal.path !== this.#path)
-      say(`Another process has recorded to ${this.#path}; this one is recorded to ${journal.path}`);
-    return journal;
-  }
-
-  readonly #try = (work: () => void): void => {
-    try {
-      work();
-    } catch (error) {
-      this.#stop(error);
-    }
-  };
-
-  #stop(error: unknown): void {
-    if (this.#isStopped) return;
-    this.#isStopped = true;
-    say(`The recording ${this.#journal?.path ?? this.#path} is not whole: ${errorMessage(error)}`);
+    this.#parts.finish();
   }
 }
 
 /** The body of a request while it is sent. */
 type SentBody = { readonly text: Promise<string>; readonly body: Collected };
-
-function cleanedNow(part: ProgramPart, scrubber: Scrubber): ProgramPart {
-  return 'exchange' in part
-    ? { ...part, exchange: scrubber.cleanExchangeNow(part.exchange) }
-    : scrubber.clean(part);
-}
 
 /** The body of a request, as long as there is room for it. @throws if there is not */
 async function readText({ body }: Request, into: Collected): Promise<string> {

@@ -53,6 +53,9 @@ export async function replayProgram(path: string, options: ReplayProgramOptions 
   });
 }
 
+/** What clients call on a socket, beside what every stream has: nothing is late where nothing is sent. */
+const OF_SOCKETS = ['setTimeout', 'setNoDelay', 'setKeepAlive', 'ref', 'unref'] as const;
+
 const BOUNDS: ReadonlySet<DepartureKind> = new Set(['tokens', 'cost', 'time']);
 
 class ProgramReplay implements Seams {
@@ -119,6 +122,7 @@ class ProgramReplay implements Seams {
       return original();
     this.#player.scrubber.addEnvironment(process.env);
     const [ours, theirs] = streams.duplexPair();
+    for (const name of OF_SOCKETS) Object.assign(ours, { [name]: () => ours });
     this.#server.emit('connection', theirs);
     const { agent: _, socketPath: __, ...rest } = options;
     const played = { ...rest, protocol: 'http:', createConnection: () => ours as never };
@@ -140,8 +144,10 @@ class ProgramReplay implements Seams {
     return playedProcess(command, { server: () => this.#servers.other(reached), start });
   }
 
-  unseen(way: string, origin: string): void {
-    say(`${way} is not replayed; the program connects to ${origin} itself`);
+  unseen(way: string, origin: string, isModel: boolean): void {
+    const what = `${way} is not replayed; the program connects to ${origin} itself`;
+    if (isModel && this.#live !== 'model') this.#player.missed(new GoldenMismatchError(what));
+    else say(what);
   }
 
   /** A process that turns out to be an MCP server is none that the golden has. */

@@ -9,6 +9,7 @@ import http2 from 'node:http2';
 import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import { urlToHttpOptions } from 'node:url';
+import { tap } from './taps.ts';
 import { isModelAddress, toUrl } from './traffic.ts';
 
 /** A request of `http` or `https`, with its arguments in one form. */
@@ -32,8 +33,11 @@ export interface Seams {
   /** @returns the request, made by `original` or another way. */
   request(request: NodeRequest, original: () => ClientRequest): ClientRequest;
   spawn(command: SpawnedCommand, original: () => ChildProcess): ChildProcess;
-  /** The program reaches an origin in a way of which nothing is seen. Called once for each way and origin. */
-  unseen(way: 'HTTP/2' | 'undici', origin: string): void;
+  /**
+   * The program asks an origin in a way of which nothing is seen. Called once for each way and origin, and once more if
+   * it is then asked as a model is.
+   */
+  unseen(way: 'HTTP/2' | 'undici', origin: string, isModel: boolean): void;
 }
 
 const MAX_ORIGINS = 16;
@@ -85,23 +89,30 @@ export function installSeams(seams: Seams): void {
 /** @param asked origins that `fetch` was asked for: what it sends is seen, whatever carries it. */
 function watchUnseen(seams: Seams, asked: ReadonlySet<string>): void {
   const seen = new Set<string>();
-  const tell = (way: 'HTTP/2' | 'undici', origin: string): void => {
-    if (asked.has(origin) || seen.has(origin) || seen.size >= MAX_ORIGINS) return;
-    seen.add(origin);
-    seams.unseen(way, origin);
+  const tell = (way: 'HTTP/2' | 'undici', url: string): void => {
+    const origin = toOrigin(url);
+    const isModel = URL.canParse(url) && isModelAddress(new URL(url));
+    const key = `${way} ${isModel} ${origin}`;
+    if (asked.has(origin) || seen.has(key) || seen.size >= MAX_ORIGINS) return;
+    seen.add(key);
+    seams.unseen(way, origin, isModel);
   };
   const connect = http2.connect as Callable;
   Object.assign(http2, {
     connect: function (this: unknown, ...args: unknown[]): unknown {
-      tell('HTTP/2', toOrigin(String(args[0])));
-      return connect.apply(this, args);
+      const session = connect.apply(this, args) as object;
+      tap(session, 'request', ([headers]) => {
+        const { ':path': path } = (headers ?? {}) as { readonly ':path'?: unknown };
+        tell('HTTP/2', toOrigin(String(args[0])) + String(path ?? '/'));
+      });
+      return session;
     },
   });
   // The package tells of its requests as the `fetch` of Node does.
   subscribe('undici:request:create', (message) => {
     const { origin, path } = (message as { request: { origin: unknown; path: unknown } }).request;
     const url = `${String(origin)}${String(path)}`;
-    if (URL.canParse(url) && isModelAddress(new URL(url))) tell('undici', toOrigin(url));
+    if (URL.canParse(url) && isModelAddress(new URL(url))) tell('undici', url);
   });
 }
 

@@ -28,7 +28,7 @@ export class Room {
 }
 
 /** Replaces a method of one object by one that calls it after `seen`. */
-function tap(target: object, name: string, seen: (args: readonly unknown[]) => void): void {
+export function tap(target: object, name: string, seen: (args: readonly unknown[]) => void): void {
   const owner = target as Record<string, (...args: unknown[]) => unknown>;
   const original = owner[name];
   if (original === undefined) return;
