@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { semconv } from '../../base/index.ts';
 import type { RequestedToolCall } from '../../interaction/index.ts';
-import type { JsonObject } from '../../json/index.ts';
+import { type JsonObject, parseContainerOrKeep } from '../../json/index.ts';
 import type { McpCall } from '../file/index.ts';
 import { type SpanRow, textAt } from './spans.ts';
 
@@ -61,20 +62,31 @@ export function toolsByServer(
   return new Map([...found].map(([server, tools]) => [server, [...tools.values()]]));
 }
 
-/** Server and tool by the name that the model used: by the id of the call, else by the end of the name. */
+/**
+ * Server and tool by the name that the model used: by the id of the call, else by the end of the name; of servers that
+ * have tools of one name, that which got the arguments.
+ */
 function findNamed(
   asked: readonly RequestedToolCall[],
   calls: readonly StoredCall[],
 ): ReadonlyMap<string, Named> {
   const found = new Map<string, Named>();
-  for (const { id, name = '' } of asked) {
+  for (const { id, name = '', arguments: given } of asked) {
     if (found.has(name)) continue;
+    const args = parseContainerOrKeep(given);
+    const taken = [...found.values()];
+    const ending = calls.filter(
+      ({ call: { tool } }) =>
+        name === tool || (name.endsWith(tool) && /\W|_/.test(name.at(-tool.length - 1) ?? '')),
+    );
+    const free = ending.filter(
+      ({ call }) => !taken.some(({ server, tool }) => server === call.server && tool === call.tool),
+    );
     const match =
       calls.find(({ span }) => id !== undefined && textAt(span, semconv.ATTR_GEN_AI_TOOL_CALL_ID) === id) ??
-      calls.find(
-        ({ call: { tool } }) =>
-          name === tool || (name.endsWith(tool) && /\W|_/.test(name.at(-tool.length - 1) ?? '')),
-      );
+      free.find(({ call }) => isDeepStrictEqual(call.arguments, args)) ??
+      free[0] ??
+      ending[0];
     if (match !== undefined) found.set(name, match.call);
   }
   return found;
