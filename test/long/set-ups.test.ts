@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
-import { cp, readFile, stat, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -100,15 +100,31 @@ async function makeBoth({ name, fixture, start, withUs, build }: SetUp): Promise
     const dependencies = fixture === 'next' ? { next: '16' } : {};
     const manifest = { name: 'app', private: true, dependencies, scripts: { start } };
     await writeFile(join(at, 'package.json'), JSON.stringify(manifest));
-    const isSetUp = kind === 'ours' && withUs === undefined;
-    if (isSetUp)
-      await run(process.execPath, [cli(), 'setup', '--no-install', '--no-run'], { cwd: at, env: envOf() });
+    if (kind === 'ours' && withUs === undefined) await setUpAndUndo(at);
     if (build !== undefined) await run('sh', ['-c', build], { cwd: at, env: envOf() });
     const { scripts } = JSON.parse(await readFile(join(at, 'package.json'), 'utf8')) as typeof manifest;
     return { folder: at, command: scripts.start };
   };
   const [bare, ours] = await Promise.all([make('bare'), make('ours')]);
   return { bare, ours: { ...ours, command: withUs ?? ours.command } };
+}
+
+/** Undoes the set-up once in between: every byte is as before. */
+async function setUpAndUndo(at: string): Promise<void> {
+  const setup = (...flags: string[]) =>
+    run(process.execPath, [cli(), 'setup', ...flags], { cwd: at, env: envOf() });
+  const filesThere = async () => {
+    const entries = await readdir(at, { withFileTypes: true });
+    const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+    const read = names.sort().map(async (name) => [name, await readFile(join(at, name), 'utf8')]);
+    return await Promise.all(read);
+  };
+  const before = await filesThere();
+  await setup('--no-install', '--no-run');
+  assert.notDeepEqual(await filesThere(), before);
+  await setup('--undo');
+  assert.deepEqual(await filesThere(), before);
+  await setup('--no-install', '--no-run');
 }
 
 const cli = () => join(folder, 'node_modules/mcp-observatory/dist/lib/cli.js');

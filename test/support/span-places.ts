@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { CollectedSpan } from './otlp-collector.ts';
 
 export const CALL =
-  /^(?:chat|generate_content|execute_tool|initialize|invoke_agent|(?:tools|server|notifications)\/)/;
+  /^(?:chat|generate_content|execute_tool|initialize|invoke_\w+|(?:tools|server|notifications)\/)/;
 
 /**
  * Scope, kind and names up to the root of each span, and how many there are; `?` for a parent that did not arrive. Spans
