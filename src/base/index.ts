@@ -94,7 +94,7 @@ export { ownTurn, type Steps, sliced, takeAll, takeInSlices } from './slices.ts'
 export { hasDiagLogger, useStderrDiag, warnAtOnce, warnVisibly } from './stderr-diag.ts';
 export { countOutputsUsed, onStdinUse, onStdoutUse, withStdoutUnused } from './stdio-use.ts';
 export { nodeProblem } from './supported-node.ts';
-export { isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
+export { injectWithin, isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
 export { splitNames, USAGE_UNITS, type UsageDialect, type UsageUnit } from './usage-dialect.ts';
 export {
   ANSWER_ATTRIBUTES,

@@ -14,12 +14,12 @@ const LEVELS: Readonly<Record<string, DiagLogLevel>> = {
 /**
  * Sends OpenTelemetry's diagnostics to stderr, from `OTEL_LOG_LEVEL` (`warn` when unset) up. The console logger of the
  * API writes its lower levels to stdout, which belongs to the application. Each message is one line of printable text. An
- * existing logger stays.
+ * existing logger stays. Others warn into the void in a program without one: their warnings need a level that is set.
  */
 export function useStderrDiag(level: string | undefined): void {
   if (hasDiagLogger()) return;
   const chosen = LEVELS[level?.trim().toLowerCase() ?? ''] ?? DiagLogLevel.WARN;
-  diag.setLogger(stderrLogger(), { logLevel: chosen, suppressOverrideMessage: true });
+  diag.setLogger(stderrLogger(level !== undefined), { logLevel: chosen, suppressOverrideMessage: true });
 }
 
 /** A warning that is seen also in a program without a logger for OpenTelemetry, whose warnings go nowhere. */
@@ -56,10 +56,11 @@ export function hasDiagLogger(): boolean {
   return globals?.diag !== undefined;
 }
 
-function stderrLogger(): DiagLogger {
+function stderrLogger(isAsked: boolean): DiagLogger {
   const write =
     (level: string) =>
     (message: string, ...details: unknown[]): void => {
+      if (!isAsked && level === 'warn' && !message.startsWith('mcp-observatory')) return;
       // On one line, because messages quote servers and senders, which could write further lines in our name.
       process.stderr.write(
         `[otel ${level}] ${printableLine([message, ...details.map(describe)].join(' '))}\n`,

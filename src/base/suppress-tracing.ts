@@ -1,4 +1,4 @@
-import { type Context, context, createContextKey, ROOT_CONTEXT } from '@opentelemetry/api';
+import { type Context, context, createContextKey, propagation, ROOT_CONTEXT } from '@opentelemetry/api';
 
 /** The context key with which `@opentelemetry/core` (SDK 2 and 3) suppresses tracing; keys are equal by description. */
 const SUPPRESS_TRACING = createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING');
@@ -14,4 +14,10 @@ export function withoutTracing<T>(work: () => T, from: Context = ROOT_CONTEXT): 
 /** Whether tracing is suppressed in this context, by the application or an exporter. */
 export function isTracingSuppressed(where: Context): boolean {
   return where.getValue(SUPPRESS_TRACING) === true;
+}
+
+/** Writes what a context holds into a carrier. Sentry's propagator does so for none but the active one, and prints that. */
+export function injectWithin(where: Context, carrier: Record<string, string>): void {
+  if (where === context.active()) propagation.inject(where, carrier);
+  else context.with(where, () => propagation.inject(context.active(), carrier));
 }

@@ -75,7 +75,7 @@ export function safeListener(listener: EventListener | undefined): EventListener
     try {
       listener(event);
     } catch (error) {
-      if (!warned) diag.warn(`onEvent threw: ${errorMessage(error)}`);
+      if (!warned) diag.warn(`mcp-observatory: onEvent threw: ${errorMessage(error)}`);
       warned = true;
     }
   };

@@ -10,7 +10,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { errorClass, semconv, VERSION, withoutTracing } from '../base/index.ts';
+import { errorClass, injectWithin, semconv, VERSION, withoutTracing } from '../base/index.ts';
 import {
   announceTools,
   attachInteraction,
@@ -143,7 +143,8 @@ export class RunTelemetry {
     return await inSpan(span, context.active(), async () => {
       const meta: Record<string, string> = {};
       // Baggage may hold what is none of a server's business.
-      propagation.inject(propagation.deleteBaggage(context.active()), meta);
+      injectWithin(propagation.deleteBaggage(context.active()), meta);
+      delete meta.baggage;
       const outcome = await call(meta);
       // Set only now: an MCP instrumentation completes a tool span that does not name the method, and makes one of
       // its own below a span that does.

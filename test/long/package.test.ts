@@ -14,8 +14,8 @@ import { PATIENT } from '../support/programs.ts';
 const run = promisify(execFile);
 const CLI = 'node_modules/mcp-observatory/dist/lib/cli.js';
 
-/** Both compilers, under names of their own. */
-const COMPILERS = ['typescript-5@npm:typescript@5.9', 'typescript-7@npm:typescript@7', '@types/node@20'];
+/** The compilers, under names of their own. */
+const COMPILERS = ['5.4', '5.9', '7'];
 
 let consumers: Consumers;
 /** Where the package is installed without any other. */
@@ -43,9 +43,10 @@ test('the package has at most 260 files and 7.2 MB, and 26 MB with what it depen
   assert.ok(installed < 26_000_000, `${installed} bytes`);
 });
 
-test('a program compiles under TypeScript 5.9 and 7, resolved as Node and as bundlers do', async () => {
-  const folder = await consumers.install('compilers', COMPILERS);
-  for (const compiler of ['typescript-5', 'typescript-7']) {
+test('a program compiles under TypeScript 5.4, 5.9 and 7, resolved as Node and as bundlers do', async () => {
+  const packages = COMPILERS.map((version) => `typescript-${version}@npm:typescript@${version}`);
+  const folder = await consumers.install('compilers', [...packages, '@types/node@20']);
+  for (const version of COMPILERS) {
     for (const [module, moduleResolution] of [
       ['nodenext', 'nodenext'],
       ['esnext', 'bundler'],
@@ -57,15 +58,40 @@ test('a program compiles under TypeScript 5.9 and 7, resolved as Node and as bun
         join(folder, 'tsconfig.json'),
         JSON.stringify({ compilerOptions: { ...config, skipLibCheck: true }, files: ['types.ts'] }),
       );
-      const compiled = run(process.execPath, [`node_modules/${compiler}/bin/tsc`, '-p', '.'], {
+      const compiled = run(process.execPath, [`node_modules/typescript-${version}/bin/tsc`, '-p', '.'], {
         cwd: folder,
       });
       await compiled.catch(({ stdout }: { stdout: string }) =>
-        assert.fail(`${compiler}, ${moduleResolution}: ${stdout}`),
+        assert.fail(`${version}, ${moduleResolution}: ${stdout}`),
       );
     }
   }
 });
+
+/** Each installs the tarball and the other packages of README's line. */
+const MANAGERS = ['yarn@1 add', 'bun@1 add', 'pnpm@10 add'];
+
+for (const manager of MANAGERS) {
+  test(`README's line installs by ${manager} without a warning`, async () => {
+    const folder = await consumers.empty('manager');
+    const manifest = { name: 'app', version: '1.0.0', license: 'MIT', private: true };
+    await writeFile(join(folder, 'package.json'), JSON.stringify(manifest));
+    const [program = '', command = ''] = manager.split(' ');
+    const install = [command, consumers.tarball, ...(await wantedPackages())];
+    const { stdout, stderr } = await run('npx', ['--yes', program, ...install], {
+      cwd: folder,
+      env: { ...consumers.env, HOME: folder, npm_config_update_notifier: 'false' },
+    });
+    assert.doesNotMatch(`${stdout}${stderr}`, /warn|unmet|missing peer/i);
+    assert.ok((await stat(join(folder, CLI))).isFile());
+  });
+}
+
+/** What README's line installs beside the package. */
+async function wantedPackages(): Promise<readonly string[]> {
+  const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
+  return (/^npm install mcp-observatory (.+)$/m.exec(readme)?.[1] ?? '').split(' ');
+}
 
 const CLAIM = /gpt-4o-2024-08-06 +441 +24 .*high +mismatch +withheld: human_review/;
 
@@ -99,8 +125,7 @@ test('the demo runs where the package is installed without what the demo needs',
 
 test("the README's first example runs as it is in an install of its install line, under plain Node", async () => {
   const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
-  const [, wanted = ''] = /^npm install mcp-observatory (.+)$/m.exec(readme) ?? [];
-  const folder = await consumers.install('quick-start', wanted.split(' '));
+  const folder = await consumers.install('quick-start', await wantedPackages());
   const [, code = ''] = /<!-- example:start quick-start\.ts -->\n```ts\n(.*?)```/s.exec(readme) ?? [];
   await writeFile(join(folder, 'quick-start.mjs'), code);
   const { stdout } = await run(process.execPath, ['quick-start.mjs'], { cwd: folder });

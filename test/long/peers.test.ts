@@ -1,4 +1,4 @@
-/** Beside other observability packages, in either order, in Bun and Deno, and bundled: in applications made by this test. */
+/** Beside other observability packages, in either order, and bundled: in applications made by this test. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
@@ -73,21 +73,6 @@ for (const { name, packages, flags, newest, sendsSpans } of PEERS) {
       // Of initialize, initialized and tools/call both sides, and the model call.
       assert.equal(ours.length, 7, order.join(' '));
     }
-  });
-}
-
-const REGISTER_FILE = './node_modules/mcp-observatory/dist/lib/register.js';
-
-for (const [runtime, flags] of [
-  ['bun', ['--preload', 'mcp-observatory/register']],
-  ['deno', ['run', '-A', '--node-modules-dir=manual', '--import', REGISTER_FILE]],
-] as const) {
-  test(`in ${runtime} an application is traced, and prints and ends as it does alone`, async () => {
-    const folder = await apps.install(runtime, [`${runtime}@${runtime === 'bun' ? 1 : 2}`, ...SDKS]);
-    const node = join(folder, 'node_modules/.bin', runtime);
-    const { code, stdout, stderr, spans } = await apps.run(folder, 'sdk-calls.mjs', { node, flags });
-    assert.deepEqual([code, stdout, stderr], [0, 'done\n', '']);
-    assert.equal(spans.length, 7);
   });
 }
 

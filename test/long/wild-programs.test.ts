@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { cp, readFile, writeFile } from 'node:fs/promises';
+import { cp, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -16,6 +16,7 @@ import { type CollectedSpan, OtlpCollector } from '../support/otlp-collector.ts'
 import { noPostgres, type PostgresServer, runSql, startPostgres } from '../support/postgres-server.ts';
 import { outcomeOf, PATIENT, type ProgramOutcome } from '../support/programs.ts';
 import { ProviderServer } from '../support/provider-server.ts';
+import { placesOf, sentSpans } from '../support/span-places.ts';
 
 interface Program {
   /** Of `fixtures/wild/sdks.cjs`. */
@@ -228,37 +229,6 @@ async function run(program: Program, index: number, database?: string): Promise<
   const outcome = await outcomeOf(child);
   const spans = [...new Map(collector.spans.map((span) => [span.spanId, span])).values()];
   return { ...outcome, spans: [...spans, ...(await sentSpans(file))], traces: agent.traces() };
-}
-
-/**
- * Scope, kind and names up to the root of each span, and how many there are; `?` for a parent that did not arrive. Spans
- * of model calls, which are ours or of others, are left out of what is above a span.
- */
-function placesOf(spans: readonly CollectedSpan[]): Map<string, number> {
-  const byId = new Map(spans.map((span) => [span.spanId, span]));
-  const pathOf = (span: CollectedSpan): string => {
-    let above: CollectedSpan | undefined = span;
-    do {
-      if (above.parentSpanId === '') return span.name;
-      above = byId.get(above.parentSpanId);
-    } while (above?.name === MODEL_CALL);
-    return `${above === undefined ? '?' : pathOf(above)} > ${span.name}`;
-  };
-  const places = new Map<string, number>();
-  for (const span of spans) {
-    const place = `${pathOf(span)} (${span.scope}, ${span.kind})`;
-    places.set(place, (places.get(place) ?? 0) + 1);
-  }
-  return places;
-}
-
-/** What Sentry would have sent. */
-async function sentSpans(file: string): Promise<CollectedSpan[]> {
-  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
-  return lines.map((line) => {
-    const { name, span_id, parent_span_id } = JSON.parse(line) as Record<string, string | undefined>;
-    return { name, spanId: span_id, parentSpanId: parent_span_id ?? '', scope: 'sentry' } as CollectedSpan;
-  });
 }
 
 /** An agent of dd-trace, which counts. */

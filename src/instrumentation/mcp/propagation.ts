@@ -13,6 +13,7 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
+import { injectWithin } from '../../base/index.ts';
 import { governanceFromBaggage, governanceToBaggage } from '../../processor/index.ts';
 import type { McpMessage, MessageParams } from './internal-types.ts';
 import type { McpPropagation } from './types.ts';
@@ -35,7 +36,9 @@ const META_GETTER: TextMapGetter<Readonly<Record<string, unknown>>> = {
 export function withTraceContext<M extends McpMessage>(message: M, active: Context, mode: McpPropagation): M {
   if (mode === 'none') return message;
   const carrier: Record<string, string> = {};
-  propagation.inject(mode === 'all' ? governanceToBaggage(active) : withoutBaggage(active), carrier);
+  injectWithin(mode === 'all' ? governanceToBaggage(active) : withoutBaggage(active), carrier);
+  // Sentry's propagator has baggage of its own.
+  if (mode !== 'all' && 'baggage' in carrier) delete carrier.baggage;
   // A propagator that has nothing to say leaves the carrier empty.
   if (isEmpty(carrier)) return message;
   const params = (message.params ?? {}) as MessageParams;

@@ -183,7 +183,7 @@ function guarded(onDelta: NonNullable<CompletionOptions['onDelta']>): typeof onD
     try {
       onDelta(delta);
     } catch (error) {
-      diag.warn(`onDelta threw: ${(error as Error).message}`);
+      diag.warn(`mcp-observatory: onDelta threw: ${(error as Error).message}`);
     }
   };
 }

@@ -101,6 +101,6 @@ function notify(callback: CompletionOptions['onRetry'], failed: FailedAttempt): 
   try {
     callback?.(failed);
   } catch (error) {
-    diag.warn(`onRetry threw: ${(error as Error).message}`);
+    diag.warn(`mcp-observatory: onRetry threw: ${(error as Error).message}`);
   }
 }

@@ -37,7 +37,7 @@ export async function installModuleHooks(): Promise<void> {
   const ours = createRequire(require.resolve('@opentelemetry/instrumentation'));
   const synchronous = await synchronousHooks(ours);
   if (synchronous?.supportsSyncHooks() === true) synchronous.register({ exclude: EXCLUDED });
-  else withStdoutUnused(() => register(HOOK, import.meta.url, { data: { exclude: EXCLUDED } }));
+  else withStdoutUnused(() => register(besideOthers(require), { data: { exclude: EXCLUDED } }));
   const file = ours.resolve('import-in-the-middle');
   shareHooks(file);
   // Where nothing but us is loaded before the application, no other loader can be in the way.
@@ -45,6 +45,24 @@ export async function installModuleHooks(): Promise<void> {
   diag.warn(
     'mcp-observatory: another module loader keeps ES modules from being hooked; only CommonJS is traced. Put --import mcp-observatory/register last, or hand SDKs to manuallyInstrument()',
   );
+}
+
+/**
+ * The hook for a loader thread where the application may have registered the same: it works twice, but would print a
+ * warning, at whichever comes second.
+ */
+function besideOthers(require: NodeJS.Require): string {
+  const hook = pathToFileURL(require.resolve(HOOK)).href;
+  const source = `import { initialize as begin, load, resolve } from ${JSON.stringify(hook)};
+const MARK = '__import_in_the_middle_initialized__';
+export async function initialize(data) {
+  const was = globalThis[MARK];
+  globalThis[MARK] = undefined;
+  await begin(data);
+  globalThis[MARK] = was;
+}
+export { load, resolve };`;
+  return `data:text/javascript,${encodeURIComponent(source)}`;
 }
 
 /** Whether a hook is called for a module that is imported now. */
