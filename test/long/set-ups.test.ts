@@ -24,7 +24,7 @@ import { CALL, placesOf, sentSpans } from '../support/span-places.ts';
 const run = promisify(execFile);
 const skip = noPostgres();
 /** How long nothing may arrive until everything has. */
-const QUIET_MS = 800;
+const QUIET_MS = 1500;
 
 /** By their fixture or name. */
 const PLACES = new Map<string, Promise<Places>>();
