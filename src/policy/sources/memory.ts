@@ -2,20 +2,11 @@
 import type { Steps } from '../../base/index.ts';
 import { readObject } from '../../json/index.ts';
 import { readLeaves } from '../evidence/index.ts';
-import { isFieldName, type ResultField } from './fields.ts';
-import { isWhole, listEntries, Places, SourceText, type Wanted } from './source-text.ts';
+import { isFieldName } from './fields.ts';
+import { type KnownResult, ResultIndex, type ResultOrigin } from './result-index.ts';
+import { SourceText, type Wanted } from './source-text.ts';
 
-export type Origin =
-  | { readonly kind: 'prompt' | 'operator' | 'approved' }
-  /** @property isWhole the value is the whole of what stood there. */
-  | ({ readonly kind: 'result'; readonly isWhole: boolean } & ResultField);
-
-interface KnownResult {
-  readonly server: string;
-  readonly tool: string;
-  readonly at: number;
-  readonly text: SourceText;
-}
+export type Origin = { readonly kind: 'prompt' | 'operator' | 'approved' } | ResultOrigin;
 
 /** Of one run: most results, and their bytes. The oldest go first. */
 const MAX_RESULTS = 400;
@@ -23,16 +14,11 @@ const MAX_RUN_BYTES = 8 * 1_024 * 1_024;
 /** Of all runs of a gate. */
 const MAX_RUNS = 2_000;
 const MAX_BYTES = 64 * 1_024 * 1_024;
-/** Most places told of a value in the results of one call. */
-const MAX_PLACES = 16;
 
 export class RunMemory {
   readonly #told = { prompt: new SourceText(), operator: new SourceText(), approved: new SourceText() };
   readonly #results: KnownResult[] = [];
-  /** The results that hold a word or a value, in the order in which they came. */
-  readonly #holding = new Map<string, KnownResult[]>();
-  /** The numbers of the places of results. */
-  readonly #places = new Places();
+  readonly #index = new ResultIndex();
   /** Arguments without a source: a result that holds them later only repeats them. */
   readonly #said = new SourceText();
   #now = 0;
@@ -52,7 +38,7 @@ export class RunMemory {
   get bytes(): number {
     const { prompt, operator, approved } = this.#told;
     return (
-      this.#bytes + this.#places.bytes + prompt.bytes + operator.bytes + approved.bytes + this.#said.bytes
+      this.#bytes + this.#index.bytes + prompt.bytes + operator.bytes + approved.bytes + this.#said.bytes
     );
   }
 
@@ -76,7 +62,7 @@ export class RunMemory {
   }
 
   *addResult(server: string, tool: string, result: unknown): Steps<void> {
-    const text = new SourceText(this.#places, JSON.stringify([server, tool]));
+    const text = new SourceText();
     for (const value of readResultValues(result)) {
       yield;
       const told = new Set<string>();
@@ -91,59 +77,30 @@ export class RunMemory {
       }
     }
     this.#now += 1;
-    const known = { server, tool, at: this.#now, text };
-    this.#results.push(known);
+    this.#results.push(this.#index.add(server, tool, this.#now, text));
     this.#bytes += text.bytes;
     if (text.isCut) this.#isCut = true;
-    for (const entry of text.entries) {
-      const holding = this.#holding.get(entry);
-      if (holding === undefined) this.#holding.set(entry, [known]);
-      else holding.push(known);
+    while (this.#results.length > MAX_RESULTS || this.#bytes > MAX_RUN_BYTES) {
+      const oldest = this.#results.shift() as KnownResult;
+      this.#index.drop(oldest);
+      this.#bytes -= oldest.bytes;
+      this.#isCut = true;
+      yield;
     }
-    while (this.#results.length > MAX_RESULTS || this.#bytes > MAX_RUN_BYTES) this.#dropOldest();
-  }
-
-  #dropOldest(): void {
-    const oldest = this.#results.shift();
-    for (const entry of oldest?.text.entries ?? []) {
-      const holding = this.#holding.get(entry) ?? [];
-      if (holding.length > 1) holding.shift();
-      else this.#holding.delete(entry);
-    }
-    this.#bytes -= oldest?.text.bytes ?? 0;
-    this.#isCut = true;
-  }
-
-  /** The results that may hold what is looked for, in the order in which they came. */
-  #candidates(entries: readonly string[]): readonly KnownResult[] {
-    const [only, ...more] = entries.flatMap((entry) => {
-      const holding = this.#holding.get(entry);
-      return holding === undefined ? [] : [holding];
-    });
-    if (more.length === 0) return only ?? [];
-    return [...new Set([...(only ?? []), ...more.flat()])].sort((a, b) => a.at - b.at);
   }
 
   /** Where a value was found, in prompt, operator's text and approved values first. */
-  find(wanted: Wanted): Origin[] {
+  find(wanted: Wanted): readonly Origin[] {
     const origins: Origin[] = [];
     for (const kind of ['prompt', 'operator', 'approved'] as const)
-      if (this.#told[kind].find(wanted, 1).length > 0) origins.push({ kind });
+      if (this.#told[kind].find(wanted).length > 0) origins.push({ kind });
     const said = this.#said.find(wanted);
     // Of too many arguments that were said none is known to be missing.
     const until = said.reduce(
       (first, { at }) => Math.min(first, at),
       this.#said.isCut ? 0 : Number.POSITIVE_INFINITY,
     );
-    // A value that stands in many results is told once of each place.
-    const told = new Set<number>();
-    const entries = listEntries(wanted, this.#holding);
-    for (const { server, tool, at, text } of this.#candidates(entries)) {
-      if (at > until) break;
-      for (const leaf of text.find(wanted, MAX_PLACES, told, entries))
-        origins.push({ kind: 'result', server, tool, path: leaf.path, isWhole: isWhole(leaf, wanted) });
-    }
-    return origins;
+    return [...origins, ...this.#index.find(wanted, until)];
   }
 }
 

@@ -1,22 +1,11 @@
 /** Texts that arguments can come from, indexed by their words and values. Bounded. */
 import { type Steps, takeAll } from '../../base/index.ts';
 import type { FieldPath } from './fields.ts';
-import {
-  cutPieces,
-  isOneWord,
-  joinWords,
-  MAX_PIECE_CHARS,
-  readForms,
-  readValueKeys,
-  readWords,
-} from './words.ts';
+import { cutPieces, joinWords, MAX_PIECE_CHARS, readForms, readValueKeys, readWords } from './words.ts';
 
 export interface SourceLeaf {
   readonly path: FieldPath;
-  /** The number of the path without its indexes, and of when it was said: of leaves that have it one is enough. */
-  readonly place: number;
   readonly joined: string;
-  readonly isOneWord: boolean;
   /** When it was said. */
   readonly at: number;
 }
@@ -26,27 +15,23 @@ export type Wanted =
   | { readonly words: readonly string[]; readonly joined: string }
   | { readonly keys: readonly string[] };
 
-/** What a text has one of, to hold what is looked for: a value, or the word that is rarest in an index. */
-export function listEntries(
-  wanted: Wanted,
-  index: ReadonlyMap<string, readonly unknown[]>,
-): readonly string[] {
+/** What a text has one of, to hold what is looked for: a value, or the word that is rarest. */
+export function listEntries(wanted: Wanted, count: (word: string) => number): readonly string[] {
   if ('keys' in wanted) return wanted.keys;
-  if (wanted.words.length < 2) return wanted.words;
-  const counts = wanted.words.map((word) => index.get(word)?.length ?? 0);
+  const counts = wanted.words.map(count);
   return [wanted.words[counts.indexOf(Math.min(...counts))] as string];
 }
 
-/** Whether a text is what was looked for, and not only holds it. */
-export function isWhole({ joined, isOneWord }: SourceLeaf, wanted: Wanted): boolean {
-  return 'keys' in wanted ? isOneWord : joined === wanted.joined;
+/** The words that have to stand in a row; none of a value or of one word, which its entry finds. */
+export function readPhrase(wanted: Wanted): string | undefined {
+  return 'words' in wanted && wanted.words.length > 1 ? wanted.joined : undefined;
 }
 
 const MAX_CHARS = 262_144;
 const MAX_LEAVES = 4_000;
 const MAX_ENTRIES = 40_000;
-/** What an entry of the index takes beside its text, here and in the index of its run, in bytes. */
-const ENTRY_BYTES = 96;
+/** What an entry of the index takes beside its text, here or in the index of its run, in bytes. */
+export const ENTRY_BYTES = 96;
 /** Characters that are indexed at once when a value is looked for: 1,000 take up to 2 ms. */
 const MAX_AT_ONCE = 10_000;
 /** Words between two steps. */
@@ -57,32 +42,7 @@ function copyPart(part: string): string {
   return Buffer.from(part, 'utf16le').toString('utf16le');
 }
 
-/** Numbers of places. Those beyond the bounds have one for each leaf. */
-export class Places {
-  readonly #numbers = new Map<string, number>();
-  #last = 0;
-  #chars = 0;
-
-  get bytes(): number {
-    return 2 * this.#chars + ENTRY_BYTES * this.#numbers.size;
-  }
-
-  numberOf(name: string): number {
-    const known = this.#numbers.get(name);
-    if (known !== undefined) return known;
-    this.#last += 1;
-    if (name.length > MAX_PLACE_CHARS || this.#numbers.size >= MAX_LEAVES) return this.#last;
-    this.#numbers.set(name, this.#last);
-    this.#chars += name.length;
-    return this.#last;
-  }
-}
-
-const MAX_PLACE_CHARS = 400;
-
 export class SourceText {
-  readonly #places: Places;
-  readonly #origin: string;
   /** Texts that are not yet indexed, and how many characters. */
   readonly #waiting: { readonly text: string; readonly path: FieldPath; readonly at: number }[] = [];
   #unread = 0;
@@ -92,12 +52,6 @@ export class SourceText {
   #chars = 0;
   #entries = 0;
   #isCut = false;
-
-  /** @param places the numbers of places, of all texts that are looked through together; @param origin where it is from. */
-  constructor(places = new Places(), origin = '') {
-    this.#places = places;
-    this.#origin = origin;
-  }
 
   /** Something was left out, or is not indexed: what is not found may have been there. */
   get isCut(): boolean {
@@ -137,13 +91,11 @@ export class SourceText {
   *#readWaiting(): Steps<void> {
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       const { text, path, at } = next;
-      const keys = path.map((key) => (typeof key === 'number' ? 0 : key));
-      const place = this.#places.numberOf(JSON.stringify([this.#origin, at, ...keys]));
-      const leaf = this.#leaves.push({ path, place, joined: '', isOneWord: false, at }) - 1;
+      const leaf = this.#leaves.push({ path, joined: '', at }) - 1;
       try {
         const words = yield* this.#readLeaf(text, leaf);
         const joined = words.map(joinWords).join('');
-        this.#leaves[leaf] = { path, place, joined, isOneWord: isOneWord(joined), at };
+        this.#leaves[leaf] = { path, joined, at };
       } catch {
         this.#isCut = true;
       }
@@ -181,36 +133,23 @@ export class SourceText {
     this.#entries += 1;
   }
 
-  /** What a text is found by. */
-  get entries(): Iterable<string> {
-    return this.#index.keys();
+  get leaves(): readonly SourceLeaf[] {
+    return this.#leaves;
   }
 
-  /**
-   * One leaf of each place; one where it is the whole, beside one where it is a part.
-   * @param most how many at most.
-   * @param told places that need no other leaf; a part of what stands there by the negative number.
-   * @param entries of which a leaf has one.
-   */
-  find(
-    wanted: Wanted,
-    most = Number.POSITIVE_INFINITY,
-    told: Set<number> = new Set(),
-    entries?: readonly string[],
-  ): readonly SourceLeaf[] {
+  /** What it is found by, and in which leaves. */
+  get index(): ReadonlyMap<string, readonly number[]> {
+    return this.#index;
+  }
+
+  /** The first leaf that holds what is looked for; the first of each of several values. */
+  find(wanted: Wanted): readonly SourceLeaf[] {
     if (this.#unread > 0 && this.#unread <= MAX_AT_ONCE) takeAll(this.read());
-    const joined = 'words' in wanted && wanted.words.length > 1 ? wanted.joined : undefined;
-    const found: SourceLeaf[] = [];
-    for (const entry of entries ?? listEntries(wanted, this.#index))
-      for (const at of this.#index.get(entry) ?? []) {
-        const leaf = this.#leaves[at] as SourceLeaf;
-        if (told.has(leaf.place)) continue;
-        const place = isWhole(leaf, wanted) ? leaf.place : -leaf.place;
-        if (told.has(place) || (joined !== undefined && !leaf.joined.includes(joined))) continue;
-        told.add(place);
-        found.push(leaf);
-        if (found.length >= most) return found;
-      }
-    return found;
+    const phrase = readPhrase(wanted);
+    return listEntries(wanted, (word) => this.#index.get(word)?.length ?? 0).flatMap((entry) => {
+      const leaves = this.#index.get(entry) ?? [];
+      const at = leaves.find((at) => phrase === undefined || this.#leaves[at]?.joined.includes(phrase));
+      return at === undefined ? [] : [this.#leaves[at] as SourceLeaf];
+    });
   }
 }

@@ -59,8 +59,8 @@ export function traceValues(
   if (values.length > MAX_VALUES) return undefined;
   const { request, memory } = known;
   const find = (wanted: Wanted): readonly Origin[] => {
-    const told = request !== undefined && request.find(wanted, 1).length > 0 ? [PROMPT] : [];
-    return [...told, ...(memory?.find(wanted) ?? [])];
+    const found = memory?.find(wanted) ?? [];
+    return request !== undefined && request.find(wanted).length > 0 ? [PROMPT, ...found] : found;
   };
   const found = values.map(({ path, value }) => {
     const { whole, pieces } = readWanted(value);
@@ -152,14 +152,16 @@ const RANK: readonly SourceKind[] = [
 /** The best source of a value; of a list of values that of the one with the worst. */
 export function toSource(traced: TracedValue, untrusted: readonly FieldPattern[]): ArgumentSource {
   const argument = formatPath(traced.path);
+  const unknown = traced.isUnsure ? 'unknown' : 'none';
   const best = (origins: readonly Origin[]): ArgumentSource => {
-    const sources = origins.map((origin): ArgumentSource => {
-      if (origin.kind !== 'result') return { argument, source: origin.kind };
-      const source = comesFromOutside(origin, untrusted) ? 'untrusted' : 'result';
-      return { argument, source, server: origin.server, tool: origin.tool, field: formatPath(origin.path) };
-    });
-    const none: ArgumentSource = { argument, source: traced.isUnsure ? 'unknown' : 'none' };
-    return [...sources, none].reduce((a, b) => (rank(b) < rank(a) ? b : a));
+    let source: SourceKind = unknown;
+    let from: Origin | undefined;
+    for (const origin of origins) {
+      const kind = comesFromOutside(origin, untrusted) ? 'untrusted' : origin.kind;
+      if (RANK.indexOf(kind) < RANK.indexOf(source)) [source, from] = [kind, origin];
+    }
+    if (from?.kind !== 'result') return { argument, source };
+    return { argument, source, server: from.server, tool: from.tool, field: formatPath(from.path) };
   };
   const whole = best(traced.whole);
   if (traced.pieces.length === 0) return whole;

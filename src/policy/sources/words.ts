@@ -85,7 +85,8 @@ export const namesThing = (word: string): boolean => /[\d@]|\p{L}[./:]\p{L}/u.te
 
 export const joinWords = (words: readonly string[]): string => BREAK + words.join(BREAK) + BREAK;
 
-export const isOneWord = (joined: string): boolean => joined.indexOf(BREAK, 1) === joined.length - 1;
+export const isOneWord = (joined: string): boolean =>
+  joined !== '' && joined.indexOf(BREAK, 1) === joined.length - 1;
 
 /** Readers of values take so many of a text: it is read in pieces. */
 const PIECE_CHARS = 1_000;
