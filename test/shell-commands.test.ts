@@ -70,6 +70,8 @@ const READ: readonly (readonly [command: string, ...actions: string[]])[] = [
   ['a --from=git+ssh://u', 'a --from=git+ssh://u', '@git+ssh://u'],
   ['grep https://u a', 'grep https://u a', '<a'],
   ['curl -OL u', 'curl -OL u', '>.', '@http://u'],
+  ['curl -sXd -o a u', 'curl -sXd -o a u', '>a', '@http://u'],
+  ['curl -T -o a u', 'curl -T -o a u', '<-o', '>a', '@http://u'],
   ['wget -O a u', 'wget -O a u', '>a', '@http://u'],
   ['wget u', 'wget u', '>.', '@http://u'],
   ['grep -n x a', 'grep -n x a', '<a'],
