@@ -98,6 +98,7 @@ const READ: readonly (readonly [command: string, ...actions: string[]])[] = [
   ['export -p; declare; set', 'export -p', 'declare', 'set', 'printenv', 'printenv', 'printenv'],
   ['set -e', 'set -e'],
   ['echo "$API_TOKEN" ${DB_PASSWORD:-x} $PWD', '~echo "$API_TOKEN" ${DB_PASSWORD:-x} $PWD', '?', '?'],
+  ['echo $MYSQL_PWD $OLDPWD', '~echo $MYSQL_PWD $OLDPWD', '?'],
   ['python3 -W ignore -Bm http.server', 'python3 -W ignore -Bm http.server', 'http.server'],
   ['python -mpytest a', 'python -mpytest a', 'pytest a'],
   ['npx -y a b', 'npx -y a b', 'a b'],
