@@ -155,6 +155,8 @@ test('commands, files, fetches and MCP tools are decided by the rules, the stric
     ['Read', { file_path: ' /etc/passwd' }, 'ask'],
     ['Read', { file_path: '%2e%2e/secret' }, 'ask'],
     ['Write', { file_path: join(work, 'out/passwd') }, 'deny'],
+    ['Write', { file_path: join(work, '.git/hooks/pre-commit') }, 'ask'],
+    ['Write', { file_path: join(work, '../other/.git/hooks/pre-commit') }, 'deny'],
     ['Edit', {}, 'ask'],
     ['apply_patch', { command: '*** Begin Patch\n*** Update File: in/a\n*** Add File: /etc/b\n' }, 'deny'],
     ['apply_patch', { command: '*** Add File: in/a\n+x\n *** Add File: /etc/b\n+y' }, 'deny'],

@@ -5,6 +5,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport as V1InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import * as v1Protocol from '@modelcontextprotocol/sdk/shared/protocol.js';
 import { context, propagation, SpanKind, trace } from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { injectWithin } from '../src/base/index.ts';
 import { McpInstrumentation, type McpPeer } from '../src/instrumentation/mcp/index.ts';
 import { onBothSdks, type Tool } from './support/mcp-sdks.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
@@ -44,6 +46,16 @@ onBothSdks('context is written into a copy: frozen params work and stay as they 
   assert.match(String(keeper.last().traceparent), TRACEPARENT);
   const client = bench.span('tools/call keep', SpanKind.CLIENT);
   assert.ok(String(keeper.last().traceparent).includes(client.spanContext().spanId));
+});
+
+test('context is written where no context manager is registered', () => {
+  const spanContext = { traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceFlags: 1 };
+  context.disable();
+  const carrier: Record<string, string> = {};
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  injectWithin(trace.setSpanContext(context.active(), spanContext), carrier);
+  propagation.disable();
+  assert.ok(carrier.traceparent?.includes(spanContext.spanId));
 });
 
 onBothSdks('baggage goes to local peers by default', async (sdk) => {

@@ -217,6 +217,7 @@ test('an answer that an event stream begins with is handed on as JSON, and nothi
     const found = await boundMessages(response, 'POST', bounds).atOnce();
     const isJson = found.headers.get('content-type') === 'application/json';
     const told = isJson ? await found.json() : await found.text();
+    assert.deepEqual(behind, [], 'the answer is read first');
     return { isJson, told, behind };
   };
   const result = answer({ result: RESULT });

@@ -940,6 +940,11 @@ const GROWING: Readonly<
   'Spring AI 1': ['3.5.9', '101 41 TOOL_CALLS, 303 83 tool_use, 606 126 STOP', '101 41, 202 42, 303 43'],
   'Gemini in Spring AI 1': ['3.4.0', '101 41 STOP google_genai, 303 83 STOP google_genai', '101 41, 202 42'],
   'no tools asked for': ['3.5.9', '101 41 STOP, 303 83 STOP', '101 41, 303 83'],
+  'calls for tools that are over': [
+    '3.5.9',
+    '101 41 TOOL_CALLS, 303 83 STOP, 606 126 STOP',
+    '101 41, 202 42, 606 126',
+  ],
   'less than before': ['3.5.9', '303 83 TOOL_CALLS, 101 41 STOP', '303 83, 101 41 disagrees'],
   'Spring AI 2': ['4.0.1', '101 41 TOOL_CALLS, 303 83 STOP', '101 41, 303 83'],
   'no span around': ['3.5.9', '303 83 STOP', '303 83 disagrees', true],

@@ -16,8 +16,15 @@ export function isTracingSuppressed(where: Context): boolean {
   return where.getValue(SUPPRESS_TRACING) === true;
 }
 
-/** Writes what a context holds into a carrier. Sentry's propagator does so for none but the active one, and prints that. */
+/**
+ * Writes what a context holds into a carrier. Sentry's propagator does so for none but the active one, and prints that.
+ * Without a context manager none but the root is ever active.
+ */
 export function injectWithin(where: Context, carrier: Record<string, string>): void {
   if (where === context.active()) propagation.inject(where, carrier);
-  else context.with(where, () => propagation.inject(context.active(), carrier));
+  else
+    context.with(where, () => {
+      const active = context.active();
+      propagation.inject(active === ROOT_CONTEXT ? where : active, carrier);
+    });
 }

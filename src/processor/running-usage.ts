@@ -10,8 +10,9 @@ import { RecentMap } from './recent-map.ts';
 const MAX_PARENTS = 1_024;
 const MAX_CALLS = 64;
 
-/** A call that asked for tools. */
+/** A call that asked for tools, or after which another begins anew. */
 interface Before {
+  readonly isForTools: boolean;
   readonly end: number;
   readonly input: number;
   readonly output: number;
@@ -24,8 +25,9 @@ export class RunningUsage {
   note(span: ReadableSpan): void {
     if (!isSpringAi1(span) || span.attributes[TOOLS] === undefined) return;
     const { [FINISH]: finish, [PROVIDER]: provider, [INPUT]: input, [OUTPUT]: output } = span.attributes;
-    if (!FOR_TOOLS.test(`${finish} ${provider}`)) return;
-    const call = { end: toMs(span.endTime), input: readCount(input) ?? 0, output: readCount(output) ?? 0 };
+    const isForTools = FOR_TOOLS.test(`${finish} ${provider}`);
+    const sums = { input: readCount(input) ?? 0, output: readCount(output) ?? 0 };
+    const call = { isForTools, end: toMs(span.endTime), ...sums };
     const calls = this.#before.get(toKey(span)) ?? [];
     this.#before.set(toKey(span), [...calls.slice(1 - MAX_CALLS), call]);
   }
@@ -37,8 +39,8 @@ export class RunningUsage {
     const start = toMs(span.startTime);
     const ended = (this.#before.get(toKey(span)) ?? []).filter(({ end }) => end <= start);
     const before = ended.sort((a, b) => b.end - a.end)[0];
-    if (before === undefined && span.parentSpanContext !== undefined) return read;
-    const { input, output } = before ?? NOT_KNOWN;
+    if (before?.isForTools !== true && span.parentSpanContext !== undefined) return read;
+    const { input, output } = before?.isForTools === true ? before : NOT_KNOWN;
     const inputTokens = (usage.inputTokens ?? 0) - input;
     const outputTokens = (usage.outputTokens ?? 0) - output;
     const isKnown = inputTokens > 0 && outputTokens > 0;

@@ -39,10 +39,10 @@ export function listCalls(tool: AgentTool, cwd: string): readonly ActionCall[] {
     case 'read':
     case 'write':
       if (tool.paths.length > MAX_PATHS) return [unreadable(`it is about more than ${MAX_PATHS} files`)];
-      return tool.paths.map((path) =>
+      return tool.paths.flatMap((path) =>
         typeof path === 'string' && READ_OTHERWISE.test(path)
           ? unreadable('agents differ about its path')
-          : callOfPath(tool.kind, path, cwd),
+          : callsOfPath(tool.kind, path, cwd),
       );
     case 'fetch':
       return [own('web', 'fetch', { url: typeof tool.url === 'string' ? tool.url : '' })];
@@ -74,7 +74,9 @@ function callsOfAction(action: CommandAction, cwd: string): readonly ActionCall[
     const unsure = unreadable(`a program may open '${action.url.slice(0, 200)}'`);
     return [{ ...own('web', 'fetch', { url: action.url }), unsure }];
   }
-  return action.kind === 'name_file' ? callsOfName(action.path, cwd) : [callOfAction(action, cwd)];
+  if (action.kind === 'name_file') return callsOfName(action.path, cwd);
+  if (!('path' in action)) return [callOfAction(action)];
+  return callsOfPath(action.kind === 'read_file' ? 'read' : 'write', action.path, cwd);
 }
 
 /** The names in a folder that match a pattern of the shell, which finds no hidden ones unless it begins with a dot. */
@@ -97,9 +99,10 @@ function callsOfName(path: string, cwd: string): readonly ActionCall[] {
   const isThere = (name: string) => lstatSync(resolve(cwd, name), { throwIfNoEntry: false }) !== undefined;
   const isPath = /^(?:\/|$)|(?:^|\/)\.\.(?:\/|$)/.test(path);
   if (!isPath && (first.length > MAX_NAME || first.includes('\0') || !isThere(first))) return [];
-  return (['read', 'write'] as const).map((tool) => {
+  return (['read', 'write'] as const).flatMap((tool) => {
     const unsure = unreadable(`a program may ${tool} '${path.slice(0, 200)}'`);
-    return { ...(path === '' ? own('files', tool, { path }) : callOfPath(tool, path, cwd)), unsure };
+    const calls = path === '' ? [own('files', tool, { path })] : callsOfPath(tool, path, cwd);
+    return calls.map((call) => ({ ...call, unsure }));
   });
 }
 
@@ -107,10 +110,7 @@ function unreadable(why: string): ActionCall {
   return own('shell', 'unreadable', { why });
 }
 
-function callOfAction(
-  action: Exclude<CommandAction, { kind: 'name_file' | 'name_url' }>,
-  cwd: string,
-): ActionCall {
+function callOfAction(action: Exclude<CommandAction, { path: string } | { kind: 'name_url' }>): ActionCall {
   switch (action.kind) {
     case 'run':
     case 'run_expanded': {
@@ -121,10 +121,6 @@ function callOfAction(
     }
     case 'set':
       return own('shell', 'set', { name: action.name });
-    case 'read_file':
-      return callOfPath('read', action.path, cwd);
-    case 'write_file':
-      return callOfPath('write', action.path, cwd);
     case 'connect':
       return own('web', 'connect', { address: action.address });
     default:
@@ -132,10 +128,15 @@ function callOfAction(
   }
 }
 
+/** A rule that denies a file is about those in git's folder too. */
+function callsOfPath(tool: 'read' | 'write', path: unknown, cwd: string): readonly ActionCall[] {
+  const call = callOfPath(tool, path, cwd);
+  const isRun = tool === 'write' && /\/\.git(?:\/|$)/i.test(String(call.args.path ?? ''));
+  return isRun ? [call, unreadable('git runs what stands in its folder')] : [call];
+}
+
 function callOfPath(tool: 'read' | 'write', path: unknown, cwd: string): ActionCall {
   const real = typeof path === 'string' && path !== '' ? readRealPath(cwd, path) : undefined;
-  if (tool === 'write' && real !== undefined && /\/\.git(?:\/|$)/i.test(real))
-    return unreadable('git runs what stands in its folder');
   return real === undefined
     ? unreadable(`the file it would ${tool} is not known`)
     : own('files', tool, { path: real });

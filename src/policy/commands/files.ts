@@ -101,8 +101,10 @@ export function fileActions(
     const found = findOption(text, [...(reads ?? []), ...(writes ?? []), ...(valued ?? [])]);
     if (found === undefined) continue;
     const isNext = found.value === undefined;
-    if (isNext) at += 1;
-    const value = isNext ? words[at] : { text, value: word.value && found.value };
+    const next = words[at + 1];
+    // The last of several letters may be the value of one before: what follows may be an option.
+    if (isNext && !/^-[^-]|^--./.test(next?.value ?? next?.text ?? '')) at += 1;
+    const value = isNext ? next : { text, value: word.value && found.value };
     if (value === undefined || valued?.includes(found.option) === true) continue;
     opened.push({ word: value, kind: writes?.includes(found.option) === true ? 'write_file' : 'read_file' });
   }

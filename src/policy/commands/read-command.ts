@@ -163,7 +163,7 @@ class Reader {
     )
       this.#actions.push(unreadableAction('it expands a variable in a way that may run its value'));
     const name = String(parameter ?? text).replace('$', '');
-    if (!name.endsWith('PWD') && nameKind(name) === 'strong')
+    if (!/^(?:OLD)?PWD$/.test(name) && nameKind(name) === 'strong')
       this.#actions.push(unreadableAction(`it has the value of ${name.slice(0, 64)}`));
     if (type === 'Default' && (operator === '=' || operator === ':=')) this.#addSet(name);
   }
