@@ -298,7 +298,7 @@ function withBody(
       piece = await first.catch(() => undefined);
     } while (piece?.length === 0 && events.answer === undefined);
     if (events.answer === undefined) return copy;
-    passOn().catch(() => undefined);
+    passOn().catch((error) => reader.cancel(error).catch(() => undefined));
     return asJson(response, [events.answer]);
   };
   return { response: copy, atOnce };

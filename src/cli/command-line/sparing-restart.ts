@@ -1,3 +1,4 @@
+import { accessSync, constants } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 
 /** How many arenas of memory glibc has. Its own default is one per thread, and each keeps what it once needed. */
@@ -22,9 +23,11 @@ export function restartSparingly(): void {
   if (execve !== undefined && process.platform === 'linux' && !process.connected) {
     const args = [process.argv0, ...FLAGS, ...process.execArgv, ...process.argv.slice(1)];
     try {
+      // What cannot be started would end this process.
+      accessSync(process.execPath, constants.X_OK);
       execve.call(process, process.execPath, args, { ...process.env, [ARENAS]: '1' });
     } catch {
-      // A permission model does not allow it.
+      // Node has been moved, or a permission model does not allow it.
     }
   }
   for (const flag of FLAGS) setFlagsFromString(flag);
