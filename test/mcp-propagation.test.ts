@@ -5,7 +5,6 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport as V1InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import * as v1Protocol from '@modelcontextprotocol/sdk/shared/protocol.js';
 import { context, propagation, SpanKind, trace } from '@opentelemetry/api';
-import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { injectWithin } from '../src/base/index.ts';
 import { McpInstrumentation, type McpPeer } from '../src/instrumentation/mcp/index.ts';
 import { onBothSdks, type Tool } from './support/mcp-sdks.ts';
@@ -52,10 +51,15 @@ test('context is written where no context manager is registered', () => {
   const spanContext = { traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceFlags: 1 };
   context.disable();
   const carrier: Record<string, string> = {};
-  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  propagation.setGlobalPropagator({
+    inject: (within, into, setter) =>
+      setter.set(into, 'traceparent', String(trace.getSpanContext(within)?.spanId)),
+    extract: (within) => within,
+    fields: () => ['traceparent'],
+  });
   injectWithin(trace.setSpanContext(context.active(), spanContext), carrier);
   propagation.disable();
-  assert.ok(carrier.traceparent?.includes(spanContext.spanId));
+  assert.equal(carrier.traceparent, spanContext.spanId);
 });
 
 onBothSdks('baggage goes to local peers by default', async (sdk) => {

@@ -36,7 +36,12 @@ export async function findMissing(folder: string): Promise<MissingPackages | und
   const found = await Promise.all(
     all.map((spec) => installedPackage(folder, spec.slice(0, spec.lastIndexOf('@')))),
   );
-  const specs = all.filter((_, at) => found[at] === undefined);
+  // SDK 3 has one package for all programs.
+  const sdk3 = await installedPackage(folder, '@opentelemetry/sdk-trace');
+  const hasSdk3 = sdk3 !== undefined && !/^[012]\./.test(sdk3.version);
+  const specs = all.filter(
+    (spec, at) => found[at] === undefined && !(hasSdk3 && spec.startsWith('@opentelemetry/sdk-trace-node')),
+  );
   if (specs.length === 0) return undefined;
   const lock = findLock(folder);
   const command = (MANAGERS[lock?.name ?? ''] ?? 'npm install').split(' ');
