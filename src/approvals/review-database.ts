@@ -82,7 +82,7 @@ class FrontDoor implements Queryable {
   readonly #timeoutMs: number;
   /** A connection for each request: one that is kept may be closed just when a call is reserved. */
   readonly #agent = new Agent({ keepAlive: false, maxSockets: MAX_CONNECTIONS });
-  /** What became of a call is told before others are asked about. */
+  /** For the outcomes of calls, so that they never wait behind new reservations. */
   readonly #settling = new Agent({ keepAlive: false, maxSockets: 1 });
   #store: string | undefined;
 
@@ -132,7 +132,7 @@ class FrontDoor implements Queryable {
     this.#settling.destroy();
   }
 
-  /** Asks again while `up` has no connection left: what is asked is only sent when it is ready to read it. */
+  /** Retries while `up` has no free connection. That is safe: the body is sent only after its `100 Continue`. */
   async #post(page: RunningPage, nonce: string, body: string, settles: boolean): Promise<Answered> {
     const agent = settles ? this.#settling : this.#agent;
     const signal = AbortSignal.timeout(this.#timeoutMs);
