@@ -17,7 +17,7 @@ import { FreshApps } from '../support/fresh-app.ts';
 import { LambdaEmulator } from '../support/lambda-emulator.ts';
 import { type CollectedSpan, OtlpCollector } from '../support/otlp-collector.ts';
 import { noPostgres, type PostgresServer, startQuietPostgres } from '../support/postgres-server.ts';
-import { outcomeOf, PATIENT, type ProgramOutcome } from '../support/programs.ts';
+import { exportingTo, outcomeOf, PATIENT, type ProgramOutcome } from '../support/programs.ts';
 import { ORPHANS, type Peer, REQUESTS, SET_UP_PACKAGES, SET_UPS, type SetUp } from '../support/set-ups.ts';
 import { CALL, placesOf, sentSpans } from '../support/span-places.ts';
 
@@ -167,12 +167,7 @@ async function runApp(setUp: SetUp, place: Place, peer: Peer, database?: string)
       AWS_LAMBDA_RUNTIME_API: lambda.address,
       LAMBDA_TASK_ROOT: place.folder,
       _HANDLER: 'lambda.handler',
-      OTEL_SERVICE_NAME: 'app',
-      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-      OTEL_METRICS_EXPORTER: 'none',
-      OTEL_LOGS_EXPORTER: 'none',
-      OTEL_BSP_SCHEDULE_DELAY: '100',
+      ...exportingTo(collector.url),
       ...(database === undefined ? {} : { MCP_OBSERVATORY_DATABASE_URL: database, ...PATIENT }),
     },
   });

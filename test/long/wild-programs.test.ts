@@ -14,7 +14,7 @@ import { Consumers, ROOT } from '../support/consumer.ts';
 import { answer } from '../support/model-answers.ts';
 import { type CollectedSpan, OtlpCollector } from '../support/otlp-collector.ts';
 import { noPostgres, type PostgresServer, runSql, startPostgres } from '../support/postgres-server.ts';
-import { outcomeOf, PATIENT, type ProgramOutcome } from '../support/programs.ts';
+import { exportingTo, outcomeOf, PATIENT, type ProgramOutcome } from '../support/programs.ts';
 import { ProviderServer } from '../support/provider-server.ts';
 import { placesOf, sentSpans } from '../support/span-places.ts';
 
@@ -212,12 +212,7 @@ async function run(program: Program, index: number, database?: string): Promise<
         WILD_PRELOAD: sdk,
         OPENAI_API_KEY: 'sk-none',
         OPENAI_BASE_URL: `${provider.url}/v1`,
-        OTEL_SERVICE_NAME: 'app',
-        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-        OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-        OTEL_METRICS_EXPORTER: 'none',
-        OTEL_LOGS_EXPORTER: 'none',
-        OTEL_BSP_SCHEDULE_DELAY: '100',
+        ...exportingTo(collector.url),
         DD_TRACE_AGENT_URL: agent.url,
         DD_INSTRUMENTATION_TELEMETRY_ENABLED: 'false',
         DD_REMOTE_CONFIGURATION_ENABLED: 'false',

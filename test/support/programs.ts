@@ -52,3 +52,15 @@ export async function outcomeOf(child: ChildProcessWithoutNullStreams): Promise<
   const [stdout, stderr, how] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   return { ...how, stdout, stderr };
 }
+
+/** The environment of a program that exports its spans, and nothing else, to a collector. */
+export function exportingTo(url: string): Record<string, string> {
+  return {
+    OTEL_SERVICE_NAME: 'app',
+    OTEL_EXPORTER_OTLP_ENDPOINT: url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_METRICS_EXPORTER: 'none',
+    OTEL_LOGS_EXPORTER: 'none',
+    OTEL_BSP_SCHEDULE_DELAY: '100',
+  };
+}
