@@ -6,7 +6,6 @@ import { checkInput, guardedCall, PolicyGate, scanText, type ToolDefinition } fr
 import { type Call, readResults, TASKS, type Task } from './support/agentdojo.ts';
 import { needsData, readRows } from './support/data.ts';
 import { assertSameDecisionsHere } from './support/gate-doors.ts';
-import { longTest } from './support/size.ts';
 
 const PROVENANCE = [
   'recipients',
@@ -152,7 +151,7 @@ test(
   },
 );
 
-longTest(
+test(
   '`gate plan`, gateClient and the hook decide the 339 calls as the gate does',
   needsData('policy'),
   async () => {
@@ -198,7 +197,7 @@ function reordered(value: unknown): unknown {
   );
 }
 
-longTest(
+test(
   'every changed definition is caught before the next call: 464 of 464, and no alarm on unchanged or reordered ones',
   needsData('policy'),
   () => {

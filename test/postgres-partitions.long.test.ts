@@ -24,7 +24,6 @@ import {
   runSql,
   startPostgres,
 } from './support/postgres-server.ts';
-import { longTest } from './support/size.ts';
 import { altered, spanWith } from './support/spans.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -120,7 +119,7 @@ describe('partitions of a server with many clients', { skip: noPostgres() }, () 
   };
   after(async () => (await server)?.stop());
 
-  longTest('many processes may make and drop partitions at once, under load', async () => {
+  test('many processes may make and drop partitions at once, under load', async () => {
     const pool = await newPool();
     const exporter = new PostgresSpanExporter({ connection: pool });
     const load = Promise.all(

@@ -16,7 +16,6 @@ import { LATEST_MIGRATION, MIGRATIONS } from '../src/postgres/migrations.ts';
 import { exportSpans } from './support/export.ts';
 import { manySpans } from './support/many-spans.ts';
 import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
-import { longTest } from './support/size.ts';
 import { spanWith } from './support/spans.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'observatory-db-'));
@@ -33,7 +32,7 @@ describe('db, embedded', () => {
     assert.equal(existsSync(dataDir), false);
   });
 
-  longTest('migrate makes the tables, then finds them up to date', async () => {
+  test('migrate makes the tables, then finds them up to date', async () => {
     const first = await db(['migrate', '--data-dir', dataDir]);
     // A package that was prepared for publishing brings an empty store, migrated already.
     const isPrepared = existsSync(packageFile('dist/lib/empty-store.br'));
@@ -52,7 +51,7 @@ describe('db, embedded', () => {
     });
   });
 
-  longTest('status counts what is in it and in a spool', () => assertStatus({ dataDir }, dataDir, 'pglite'));
+  test('status counts what is in it and in a spool', () => assertStatus({ dataDir }, dataDir, 'pglite'));
 
   test('status refuses a folder that is no spool', async () => {
     await assert.rejects(db(['status', '--data-dir', dataDir, '--spool', join(folder, 'absent')]), {
@@ -61,44 +60,41 @@ describe('db, embedded', () => {
     });
   });
 
-  longTest(
-    'a data directory that another process uses is refused until that process ends, however it ends',
-    async () => {
-      const program = fileURLToPath(new URL('./support/hold-database-process.js', import.meta.url));
-      const holder = spawn(process.execPath, [program, dataDir], { stdio: ['pipe', 'pipe', 'inherit'] });
-      const exited = new Promise((resolve) => holder.once('exit', resolve));
-      try {
-        const lines = createInterface({ input: holder.stdout })[Symbol.asyncIterator]();
-        assert.equal((await lines.next()).value, 'open');
-        await assert.rejects(openDatabase({ dataDir }), {
-          code: 'DATABASE_UNREACHABLE',
-          message: new RegExp(`in use by process ${holder.pid} on ${hostname()}`),
-        });
-      } finally {
-        holder.kill('SIGKILL');
-        await exited;
-      }
-      await using database = await openDatabase({ dataDir });
-      assert.equal((await database.query('SELECT 1 AS one')).rows[0]?.one, 1);
-      await assert.rejects(openDatabase({ dataDir }), { code: 'DATABASE_UNREACHABLE' });
-      await database.close();
-      await database.close();
-      assert.deepEqual(
-        readdirSync(dirname(dataDir)).filter((name) => name.includes('.lock.')),
-        [],
-        'no lock is left',
-      );
-    },
-  );
+  test('a data directory that another process uses is refused until that process ends, however it ends', async () => {
+    const program = fileURLToPath(new URL('./support/hold-database-process.js', import.meta.url));
+    const holder = spawn(process.execPath, [program, dataDir], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const exited = new Promise((resolve) => holder.once('exit', resolve));
+    try {
+      const lines = createInterface({ input: holder.stdout })[Symbol.asyncIterator]();
+      assert.equal((await lines.next()).value, 'open');
+      await assert.rejects(openDatabase({ dataDir }), {
+        code: 'DATABASE_UNREACHABLE',
+        message: new RegExp(`in use by process ${holder.pid} on ${hostname()}`),
+      });
+    } finally {
+      holder.kill('SIGKILL');
+      await exited;
+    }
+    await using database = await openDatabase({ dataDir });
+    assert.equal((await database.query('SELECT 1 AS one')).rows[0]?.one, 1);
+    await assert.rejects(openDatabase({ dataDir }), { code: 'DATABASE_UNREACHABLE' });
+    await database.close();
+    await database.close();
+    assert.deepEqual(
+      readdirSync(dirname(dataDir)).filter((name) => name.includes('.lock.')),
+      [],
+      'no lock is left',
+    );
+  });
 
-  longTest('of many that open a data directory at once, one at the most gets it', async () => {
+  test('of many that open a data directory at once, one at the most gets it', async () => {
     const attempts = await Promise.allSettled(Array.from({ length: 5 }, () => openDatabase({ dataDir })));
     const open = attempts.filter((attempt) => attempt.status === 'fulfilled');
     for (const { value } of open) await value.close();
     assert.ok(open.length <= 1);
   });
 
-  longTest('status of a database without the schema exits with 1 and says what to run', async () => {
+  test('status of a database without the schema exits with 1 and says what to run', async () => {
     {
       await using database = await openDatabase({ dataDir });
       await database.query('DROP SCHEMA public CASCADE');
