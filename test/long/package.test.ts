@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { noChromium } from '../support/chromium.ts';
-import { Consumers, ROOT } from '../support/consumer.ts';
+import { Consumers, inFrontOfPath, nodeOf, ROOT } from '../support/consumer.ts';
 import { FIRST_SPAN_PACKAGES, firstSpan } from '../support/first-span.ts';
 import { OtlpCollector } from '../support/otlp-collector.ts';
 import { PATIENT } from '../support/programs.ts';
@@ -70,28 +70,42 @@ test('a program compiles under TypeScript 5.4, 5.9 and 7, resolved as Node and a
 
 /** Each installs the tarball and the other packages of README's line. */
 const MANAGERS = ['yarn@1 add', 'bun@1 add', 'pnpm@10 add'];
+/** The lines of OpenTelemetry's SDK that README installs. */
+const SDKS = [3, 2] as const;
+type Sdk = (typeof SDKS)[number];
 
-for (const manager of MANAGERS) {
-  test(`README's line installs by ${manager} without a warning`, async () => {
+for (const [manager, sdk] of MANAGERS.flatMap((each) => SDKS.map((sdk) => [each, sdk] as const))) {
+  test(`README's line of SDK ${sdk} installs by ${manager} without a warning`, async () => {
     const folder = await consumers.empty('manager');
     const manifest = { name: 'app', version: '1.0.0', license: 'MIT', private: true };
     await writeFile(join(folder, 'package.json'), JSON.stringify(manifest));
     const [program = '', command = ''] = manager.split(' ');
-    const install = [command, consumers.tarball, ...(await wantedPackages())];
+    const install = [command, consumers.tarball, ...(await wantedPackages(sdk))];
     const { stdout, stderr } = await run('npx', ['--yes', program, ...install], {
       cwd: folder,
-      env: { ...consumers.env, HOME: folder, npm_config_update_notifier: 'false' },
+      env: {
+        ...consumers.env,
+        ...inFrontOfPath(await nodeFor(sdk)),
+        HOME: folder,
+        npm_config_update_notifier: 'false',
+      },
     });
     assert.doesNotMatch(`${stdout}${stderr}`, /warn|unmet|missing peer/i);
     assert.ok((await stat(join(folder, CLI))).isFile());
   });
 }
 
-/** What README's line installs beside the package. */
-async function wantedPackages(): Promise<readonly string[]> {
+/** What README's line of an SDK installs beside the package. */
+async function wantedPackages(sdk: Sdk): Promise<readonly string[]> {
   const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
-  return (/^npm install mcp-observatory (.+)$/m.exec(readme)?.[1] ?? '').split(' ');
+  const lines = [...readme.matchAll(/^npm install mcp-observatory (.+)$/gm)].map(
+    ([, packages = '']) => packages,
+  );
+  return lines.find((line) => line.includes(`@^${sdk}`))?.split(' ') ?? [];
 }
+
+/** SDK 3 needs a Node newer than the oldest that we take. */
+const nodeFor = async (sdk: Sdk): Promise<string> => (sdk === 3 ? await nodeOf(24) : process.execPath);
 
 const CLAIM = /gpt-4o-2024-08-06 +441 +24 .*high +mismatch +withheld: human_review/;
 
@@ -123,14 +137,17 @@ test('the demo runs where the package is installed without what the demo needs',
   assert.match(await consumers.npx(alone, 'demo'), CLAIM);
 });
 
-test("the README's first example runs as it is in an install of its install line, under plain Node", async () => {
-  const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
-  const folder = await consumers.install('quick-start', await wantedPackages());
-  const [, code = ''] = /<!-- example:start quick-start\.ts -->\n```ts\n(.*?)```/s.exec(readme) ?? [];
-  await writeFile(join(folder, 'quick-start.mjs'), code);
-  const { stdout } = await run(process.execPath, ['quick-start.mjs'], { cwd: folder });
-  assert.match(stdout, /fallbackReason: 'low_confidence'/);
-});
+for (const sdk of SDKS) {
+  test(`README's first example runs as it is in an install of its line of SDK ${sdk}, under plain Node`, async () => {
+    const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
+    const node = await nodeFor(sdk);
+    const folder = await consumers.install(`quick-start-${sdk}`, await wantedPackages(sdk), true, node);
+    const [, code = ''] = /<!-- example:start quick-start\.ts -->\n```ts\n(.*?)```/s.exec(readme) ?? [];
+    await writeFile(join(folder, 'quick-start.mjs'), code);
+    const { stdout } = await run(node, ['quick-start.mjs'], { cwd: folder });
+    assert.match(stdout, /fallbackReason: 'low_confidence'/);
+  });
+}
 
 test('the programs run from the installed package', async () => {
   const folder = await consumers.install('programs', [

@@ -3,7 +3,7 @@ import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { PATIENT } from './programs.ts';
 import { makeOnce } from './templates.ts';
@@ -23,6 +23,11 @@ export async function nodeOf(major: number): Promise<string> {
     nodes.get(major) ?? run('npx', command, { cwd: tmpdir() }).then(({ stdout }) => stdout.trim());
   nodes.set(major, found);
   return await found;
+}
+
+/** A PATH on which `node` is the given one, for programs that npm starts. */
+export function inFrontOfPath(node: string): { readonly PATH: string } {
+  return { PATH: [dirname(node), process.env.PATH].join(delimiter) };
 }
 
 /** The environment of a user who has set nothing, whose caches and states are in a folder. */
@@ -60,13 +65,22 @@ export class Consumers implements AsyncDisposable {
     return new Consumers(work, join(packed, readdirSync(packed)[0] as string));
   }
 
-  /** Installs the tarball beside `dependencies`, in a folder of its own; if `strict`, ERESOLVE fails the test. */
-  async install(name: string, dependencies: readonly string[], strict = true): Promise<string> {
+  /**
+   * Installs the tarball beside `dependencies`, in a folder of its own; if `strict`, ERESOLVE fails the test. npm takes
+   * the newest versions that `node` runs.
+   */
+  async install(
+    name: string,
+    dependencies: readonly string[],
+    strict = true,
+    node: string = process.execPath,
+  ): Promise<string> {
     const folder = join(this.#work, name);
     await cp(join(ROOT, 'test/consumers'), folder, { recursive: true });
     await writeFile(join(folder, 'package.json'), JSON.stringify({ name, private: true, type: 'module' }));
     const install = ['install', ...(strict ? ['--strict-peer-deps'] : []), '--no-audit', '--no-fund'];
-    await run('npm', [...install, this.tarball, ...dependencies], { cwd: folder });
+    const env = { ...process.env, ...inFrontOfPath(node) };
+    await run('npm', [...install, this.tarball, ...dependencies], { cwd: folder, env });
     return folder;
   }
 
