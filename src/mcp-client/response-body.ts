@@ -289,9 +289,12 @@ function withBody(
   };
   /** Reads to the end, so that the connection can be used again. */
   const passOn = async (): Promise<void> => {
-    // The SDK reads the answer first.
-    await nextTurn();
+    let isFirst = true;
     for (let piece = await next(); piece !== undefined; piece = await next()) {
+      if (piece.length === 0) continue;
+      // The SDK reads the answer first.
+      if (isFirst) await nextTurn();
+      isFirst = false;
       for (const event of Buffer.from(piece).toString('utf8').split('\n\n'))
         for (const message of event === '' ? [] : messagesIn(toData(event.split('\n')))) onMessage?.(message);
     }
