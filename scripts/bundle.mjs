@@ -18,6 +18,7 @@ const CHUNKS = join(ROOT, 'dist/chunks.json');
 /** Sources of the entries, by their names in `package.json`. */
 const ENTRIES = {
   index: 'index',
+  instrumentation: 'entries/instrumentation',
   register: 'setup/register',
   next: 'setup/next',
   policy: 'entries/policy',
@@ -107,7 +108,13 @@ async function bundleCode() {
         },
         { name: 'postgres', test: /\/src\/(?:postgres\/(?!embedded-thread)|clickhouse\/)/ },
         { name: 'execution', test: /\/src\/execution\/(?:instrument|tool-error|shadow\/under-way)\.ts/ },
-        { name: 'instrumentation', test: /\/src\/instrumentation\// },
+        // Apart from what loads OpenTelemetry's module hooks, which most entries do not need.
+        {
+          name: 'instrumented',
+          test: /\/src\/instrumentation\/(?:shared\/(?!index|model-instrumentation)|mcp\/(?!index|instrumentation))/,
+          priority: 1,
+        },
+        { name: 'hooked', test: /\/src\/instrumentation\// },
         // A few lines each, of what servers and commands ask of a store.
         { name: 'decide', test: /\/src\/approvals\/(?:decide-now|review-database|sql)\.ts/ },
         { name: 'run-row', test: /\/src\/runs\/(?:status|units|store\/(?:run-row|tax))\.ts/ },

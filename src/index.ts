@@ -30,27 +30,12 @@ export {
   type ToolCall,
 } from './execution/index.ts';
 export {
-  AnthropicInstrumentation,
-  type AnthropicInstrumentationConfig,
-  BedrockInstrumentation,
-  type BedrockInstrumentationConfig,
-  FrameworkInstrumentation,
-  type FrameworkInstrumentationConfig,
-  GoogleGenAIInstrumentation,
-  type GoogleGenAIInstrumentationConfig,
-  getObservatoryInstrumentations,
   instrumentMcpClient,
   instrumentMcpServer,
-  McpInstrumentation,
   type McpInstrumentationConfig,
-  type McpModule,
   type McpPeer,
   type McpPropagation,
   type McpSide,
-  type ModelInstrumentationConfig,
-  type ObservatoryInstrumentationsConfig,
-  OpenAIInstrumentation,
-  type OpenAIInstrumentationConfig,
 } from './instrumentation/index.ts';
 export {
   answerText,

@@ -12,6 +12,7 @@ const PINNED = join(ROOT, 'test/public-names.json');
 /** Sources of the entries that export names, by their names in `package.json`. */
 const SOURCES: Readonly<Record<string, string>> = {
   '.': 'src/index.ts',
+  './instrumentation': 'src/entries/instrumentation.ts',
   './policy': 'src/entries/policy.ts',
   './orchestrator': 'src/entries/orchestrator.ts',
   './golden': 'src/entries/golden.ts',
@@ -169,6 +170,7 @@ test('no entry loads more packages than the API, and the instrumentations what t
   const packages = Object.fromEntries(
     [
       'index',
+      'instrumentation',
       'register',
       'registering',
       'policy',
@@ -180,7 +182,8 @@ test('no entry loads more packages than the API, and the instrumentations what t
     ].map((entry) => [entry, loadOf(entry).packages]),
   );
   assert.deepEqual(packages, {
-    index: hooks,
+    index: [api],
+    instrumentation: hooks,
     // Loads the other where it is not disabled.
     register: [],
     registering: hooks,

@@ -9,6 +9,7 @@ import * as mcpObservatory from 'mcp-observatory';
 import * as collector from 'mcp-observatory/collector';
 import * as execution from 'mcp-observatory/execution';
 import * as golden from 'mcp-observatory/golden';
+import * as instrumentation from 'mcp-observatory/instrumentation';
 import * as orchestrator from 'mcp-observatory/orchestrator';
 import * as policy from 'mcp-observatory/policy';
 import { tempDir } from './support/temp-dir.ts';
@@ -106,20 +107,20 @@ const DOORS: Readonly<Record<string, Door>> = {
     `serviceName postgres spool migrate otlp metrics flushOnExit`,
   ],
   'getObservatoryInstrumentations()': [
-    (o) => mcpObservatory.getObservatoryInstrumentations(o),
+    (o) => instrumentation.getObservatoryInstrumentations(o),
     {},
     'captureContent mcp openai anthropic googleGenAI frameworks',
   ],
-  OpenAIInstrumentation: [(o) => new mcpObservatory.OpenAIInstrumentation(o).disable(), {}, MODEL],
+  OpenAIInstrumentation: [(o) => new instrumentation.OpenAIInstrumentation(o).disable(), {}, MODEL],
   AnthropicInstrumentation: [
-    (o) => new mcpObservatory.AnthropicInstrumentation(o).disable(),
+    (o) => new instrumentation.AnthropicInstrumentation(o).disable(),
     {},
     `native ${MODEL}`,
   ],
-  GoogleGenAIInstrumentation: [(o) => new mcpObservatory.GoogleGenAIInstrumentation(o).disable(), {}, MODEL],
-  FrameworkInstrumentation: [(o) => new mcpObservatory.FrameworkInstrumentation(o).disable(), {}, MODEL],
+  GoogleGenAIInstrumentation: [(o) => new instrumentation.GoogleGenAIInstrumentation(o).disable(), {}, MODEL],
+  FrameworkInstrumentation: [(o) => new instrumentation.FrameworkInstrumentation(o).disable(), {}, MODEL],
   McpInstrumentation: [
-    (o) => new mcpObservatory.McpInstrumentation(o).disable(),
+    (o) => new instrumentation.McpInstrumentation(o).disable(),
     {},
     'enabled captureContent contentLimitChars propagate maxMetricNames',
   ],

@@ -45,6 +45,7 @@ export {
   compileStats,
   compileSteps,
   impliedTypes,
+  isSmall,
   METASCHEMA,
   parseBoundedContainer,
   payForParse,

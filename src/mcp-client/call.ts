@@ -151,13 +151,22 @@ function toLimits({ timeoutMs, maxTotalTimeoutMs, signal }: ToolCallOptions) {
     cancelled: () => 'cancelled by the caller',
   });
   let isOver = false;
-  const total = setTimeout(() => {
-    isOver = !idle.signal.aborted;
-    idle.abort(noAnswer);
-  }, totalMs);
+  let total: NodeJS.Timeout | undefined;
+  const limitTotal = (ms: number): void => {
+    total ??= setTimeout(() => {
+      isOver = !idle.signal.aborted;
+      idle.abort(noAnswer);
+    }, ms);
+  };
+  // Until a call makes progress, the shorter of its limits is the only one.
+  const startedAt = performance.now();
+  if (totalMs < idleMs) limitTotal(totalMs);
   return {
     signal: idle.signal,
-    progressed: () => idle.refresh(),
+    progressed: () => {
+      limitTotal(totalMs - (performance.now() - startedAt));
+      idle.refresh();
+    },
     exceeded: (): Outcome | undefined => {
       if (idle.passed) return { kind: 'timeout', message: noProgress, limit: 'idle', limitMs: idleMs };
       if (isOver) return { kind: 'timeout', message: noAnswer, limit: 'total', limitMs: totalMs };

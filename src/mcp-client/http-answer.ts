@@ -22,7 +22,7 @@ const END = /"jsonrpc":"2\.0","id":(\d{1,15})\}$/;
 const ENDS_CHARS = 200;
 
 /**
- * Reads the response to a POST of our own client. An answer in the body is passed on as one, under status 200 and as
+ * Reads the response to a POST of our own client, but for an event stream. An answer in the body is passed on as one, under status 200 and as
  * JSON. Everything else is an error that says what came instead.
  */
 export async function readPostResponse(
@@ -30,7 +30,7 @@ export async function readPostResponse(
   init: RequestInit | undefined,
 ): Promise<ReadResponse> {
   const posted = init?.method === 'POST' ? postedIn(init.body) : undefined;
-  if (posted === undefined || isStream(response)) return { response };
+  if (posted === undefined) return { response };
   if (posted.method === undefined || posted.id === undefined) return await readReceipt(response, init);
   // The answer comes on the stream that a GET opened.
   if (response.status === 202) return { response };
@@ -128,12 +128,12 @@ function readHandshake(
 
 /** A response whose body is these messages. */
 export function asJson(response: Response, messages: readonly JsonRpcMessage[]): Response {
-  const headers = new Headers(response.headers);
-  for (const name of ['content-length', 'content-encoding']) headers.delete(name);
-  headers.set('content-type', 'application/json');
+  const made = new Response(null, { status: 200, headers: response.headers });
+  for (const name of ['content-length', 'content-encoding']) made.headers.delete(name);
+  made.headers.set('content-type', 'application/json');
   const read = messages.length === 1 ? messages[0] : messages;
   // What was parsed is not parsed again.
-  return Object.defineProperties(new Response(null, { status: 200, headers }), {
+  return Object.defineProperties(made, {
     json: { value: async () => read },
     text: { value: async () => JSON.stringify(read) },
   });

@@ -83,6 +83,7 @@ export async function openRemoteTransport(
     });
     // What an SSE server says to a POST is no answer; that comes on its stream.
     if (options.kind === 'sse' && response.ok) return async () => bounded.response;
+    if (bounded.isStream) return bounded.atOnce;
     const answer = await readPostResponse(bounded.response, init);
     // By the specification the session is over, and a new one has to be initialized.
     if (answer.error instanceof SessionExpired) {
@@ -90,7 +91,7 @@ export async function openRemoteTransport(
       options.onLost(answer.error);
     }
     if (answer.error !== undefined) throw answer.error;
-    return answer.response === bounded.response ? bounded.atOnce : async () => answer.response;
+    return async () => answer.response;
   };
   const watched: typeof fetch = async (input, init) => {
     const answer = exchange(input, init);

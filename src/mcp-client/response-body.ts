@@ -25,7 +25,9 @@ export interface BodyBounds {
 }
 
 interface BoundedResponse {
+  /** Made when it is asked for. */
   readonly response: Response;
+  readonly isStream: boolean;
   /**
    * The response to hand on: one of JSON where an event stream begins with the answer to the request, since an SDK makes
    * a dozen streams to read one event.
@@ -196,7 +198,8 @@ function withBody(
   { onExceeded, room, requestId, onAnswered, onMessage }: BodyBounds,
 ): BoundedResponse {
   const reader = response.body?.getReader();
-  if (reader === undefined) return { response, atOnce: async () => response };
+  const isStream = events !== undefined;
+  if (reader === undefined) return { response, isStream, atOnce: async () => response };
   const turn = sliced();
   let pieces: Iterator<Uint8Array> = [].values();
   /** What was read already and is to be read again. */
@@ -269,37 +272,50 @@ function withBody(
       },
       cancel: (reason) => reader.cancel(reason),
     });
-  const { status, statusText, headers, url, redirected } = response;
   let stream: ReadableStream<Uint8Array> | undefined;
-  const copy = Object.defineProperties(new Response(null, { status, statusText, headers }), {
-    // The constructor takes neither; the SDKs read both after a redirect.
-    url: { value: url },
-    redirected: { value: redirected },
-    // Made only for who reads it: a stream is most of what a short answer costs.
-    body: { get: () => (stream ??= toStream()) },
-    text: { value: text },
-    json: { value: async () => JSON.parse(await text()) as unknown },
-  });
+  let copy: Response | undefined;
+  const toCopy = (): Response => {
+    const { status, statusText, headers, url, redirected } = response;
+    copy ??= Object.defineProperties(new Response(null, { status, statusText, headers }), {
+      // The constructor takes neither; the SDKs read both after a redirect.
+      url: { value: url },
+      redirected: { value: redirected },
+      // Made only for who reads it: a stream is most of what a short answer costs.
+      body: { get: () => (stream ??= toStream()) },
+      text: { value: text },
+      json: { value: async () => JSON.parse(await text()) as unknown },
+    });
+    return copy;
+  };
   /** Reads to the end, so that the connection can be used again. */
   const passOn = async (): Promise<void> => {
-    // The SDK reads the answer first.
-    await nextTurn();
+    let isFirst = true;
     for (let piece = await next(); piece !== undefined; piece = await next()) {
+      if (piece.length === 0) continue;
+      // The SDK reads the answer first.
+      if (isFirst) await nextTurn();
+      isFirst = false;
       for (const event of Buffer.from(piece).toString('utf8').split('\n\n'))
         for (const message of event === '' ? [] : messagesIn(toData(event.split('\n')))) onMessage?.(message);
     }
   };
   const atOnce = async (): Promise<Response> => {
-    if (events === undefined || requestId === undefined) return copy;
+    if (events === undefined || requestId === undefined) return toCopy();
     events.takesAnswer = true;
     let piece: Uint8Array | undefined;
     do {
       first = read();
       piece = await first.catch(() => undefined);
     } while (piece?.length === 0 && events.answer === undefined);
-    if (events.answer === undefined) return copy;
+    if (events.answer === undefined) return toCopy();
     passOn().catch((error) => reader.cancel(error).catch(() => undefined));
     return asJson(response, [events.answer]);
   };
-  return { response: copy, atOnce };
+  return {
+    get response() {
+      return toCopy();
+    },
+    isStream,
+    atOnce,
+  };
 }

@@ -87,7 +87,7 @@ export class RunTelemetry {
     try {
       // The span is made here, where retries and streaming are known: one of the SDK would count the same tokens again.
       const completion = await withoutTracing(call, active);
-      span.setAttributes(completionAttributes(completion));
+      if (span.isRecording()) span.setAttributes(completionAttributes(completion));
       this.#tell(span, { request, tools, completion, history: past });
       this.#record(startedAt, {}, completion);
       return completion;
@@ -103,6 +103,7 @@ export class RunTelemetry {
   }
 
   #record(startedAt: number, outcome: Attributes, completion?: Completion): void {
+    if (!this.#metrics.enabled) return;
     const about = { ...this.#modelAttributes('chat'), ...outcome };
     const { timeToFirstChunkMs, usage } = completion ?? {};
     if (timeToFirstChunkMs !== undefined)

@@ -1,6 +1,6 @@
 /** One try of a tool call: cache, breaker and gate, then the server. */
 import { ownTurn } from '../base/index.ts';
-import type { JsonObject } from '../json/index.ts';
+import { isSmall, type JsonObject } from '../json/index.ts';
 import type { CallableTool, ToolCallOutcome, ToolResult } from '../mcp-client/index.ts';
 import { structureProblem } from '../policy/index.ts';
 import { READ_RESOURCE_TOOL } from './linked-resources.ts';
@@ -129,7 +129,7 @@ export class ToolAttempts {
 async function fitted(outcome: ToolCallOutcome, tool: CallableTool): Promise<ToolCallOutcome> {
   if (outcome.kind !== 'ok' || tool.outputSchema === undefined) return outcome;
   // The result was just parsed; checking it may take as long.
-  await ownTurn();
+  if (!isSmall(outcome.result)) await ownTurn();
   const { result, raw, durationMs } = outcome;
   const problem = await structureProblem(tool, result.structuredContent);
   if (problem === undefined) return outcome;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ownTurn, sliced } from '../base/index.ts';
-import type { JsonObject } from '../json/index.ts';
+import { isSmall, type JsonObject } from '../json/index.ts';
 import type { CallFailure, FailureKind } from './backtrack.ts';
 import { Dependencies } from './dependencies.ts';
 import { READ_RESOURCE_TOOL } from './linked-resources.ts';
@@ -127,7 +127,7 @@ export class ToolRunner {
     for (let attempt = 0; ; attempt += 1) {
       emit({ type: 'tool_started', iteration, toolName, arguments: args });
       const ending = await this.#attempts.make(call, tool, args, attempt);
-      await ownTurn();
+      if (!isSmall(ending)) await ownTurn();
       const entry = this.#note(toolName, args, ending, iteration, reasoning);
       entries.push(entry);
       if (tool !== undefined && this.#canRead(tool.server)) resources.add(tool.server, ending.links);

@@ -3,6 +3,7 @@ import { ownTurn } from '../base/index.ts';
 import {
   canonicalJson,
   isObject,
+  isSmall,
   type JsonObject,
   parseBoundedContainer,
   parseOrKeep,
@@ -206,12 +207,13 @@ export function refusedEnding(kind: FailureKind, text: string, durationMs = 0): 
   return { ...nothing, success: false, text, seconds: durationMs / 1000, kind };
 }
 
-/** An ending with a result. The event loop turns between the readings of it: each of a large one may take its time. */
+/** An ending with a result. The event loop turns between the readings of one that is not small: each may take its time. */
 export async function finished(result: ToolResult, durationMs: number, cached: boolean): Promise<Ending> {
   return { success: true, ...(await read(result)), seconds: durationMs / 1000, cached };
 }
 
 async function read(result: ToolResult): Promise<ShownResult & { readonly value: unknown }> {
+  if (isSmall(result)) return { value: valueOfResult(result), ...showResult(result) };
   await ownTurn();
   const value = valueOfResult(result);
   await ownTurn();

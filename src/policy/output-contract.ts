@@ -4,7 +4,7 @@
  */
 import { diag } from '@opentelemetry/api';
 import { ownTurn, takeInSlices } from '../base/index.ts';
-import { type CompiledSchema, compileSteps, isObject, type SchemaVerdict } from '../json/index.ts';
+import { type CompiledSchema, compileSteps, isObject, isSmall, type SchemaVerdict } from '../json/index.ts';
 import type { CallableTool } from '../mcp-client/index.ts';
 import type { CatalogTool } from './catalog.ts';
 import type { Policy } from './policy.ts';
@@ -91,7 +91,7 @@ export async function structureProblem(
     );
     return undefined;
   }
-  await ownTurn();
+  if (!isSmall(structure)) await ownTurn();
   const verdict = schema.check(structure);
   return verdict.valid ? undefined : verdict.message;
 }

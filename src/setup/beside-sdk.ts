@@ -15,7 +15,15 @@ import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace
 import { errorMessage, loadSdkNow, printable } from '../base/index.ts';
 import type { DurableSpanProcessor } from '../durable/index.ts';
 import { ObservatorySpanProcessor, type ObservatorySpanProcessorOptions } from '../processor/index.ts';
-import { findProcessors, type OtherProcessors } from './registration/index.ts';
+
+/** The span processors of an application's SDK. */
+export interface OtherProcessors {
+  /** Adds a processor before all others, so that they see what it writes. */
+  addFirst(processor: SpanProcessor): void;
+  addLast(processor: SpanProcessor): void;
+  /** Has a span of ours exported as one of theirs. It is enriched already. */
+  take(span: ReadableSpan): void;
+}
 
 /** An application's SDK with ours in it. */
 export interface JoinedSdk {
@@ -46,6 +54,46 @@ export function joinSdk(
   if (enriching !== undefined) processors.addFirst(enriching);
   if (storing !== undefined) processors.addLast(storing);
   return { tracerProvider: provider, processors };
+}
+
+/**
+ * Finds where a running provider keeps its span processors. Neither SDK line has a method for it, but both keep a list.
+ * @returns undefined where it is not found: the application must add processors itself.
+ */
+function findProcessors(provider: TracerProvider): OtherProcessors | undefined {
+  const active: unknown = Reflect.get(provider, '_activeSpanProcessor');
+  const list: unknown =
+    typeof active === 'object' && active !== null ? Reflect.get(active, '_spanProcessors') : undefined;
+  if (!Array.isArray(list)) return undefined;
+  const processors = list as SpanProcessor[];
+  const enrichers = new Set<SpanProcessor>();
+  return {
+    addFirst: (processor) => {
+      enrichers.add(processor);
+      processors.unshift(processor);
+    },
+    addLast: (processor) => void processors.push(processor),
+    take: (span) => {
+      const theirs = withResource(span, Reflect.get(provider, '_resource'));
+      for (const processor of processors) {
+        if (enrichers.has(processor)) continue;
+        try {
+          processor.onEnd(theirs);
+        } catch (error) {
+          diag.debug('mcp-observatory: a span processor of the application failed', error);
+        }
+      }
+    },
+  };
+}
+
+/** The same span, of the service that the application names in its SDK. */
+function withResource(span: ReadableSpan, resource: unknown): ReadableSpan {
+  if (typeof resource !== 'object' || resource === null) return span;
+  return Object.create(span, {
+    resource: { value: resource, enumerable: true },
+    spanContext: { value: () => span.spanContext() },
+  }) as ReadableSpan;
 }
 
 function standBeside(provider: TracerProvider, added: SpanProcessor[] | undefined): TracerProvider {

@@ -3,7 +3,7 @@ import { diag, type MeterProvider, type TracerProvider } from '@opentelemetry/ap
 import type { Instrumentation } from '@opentelemetry/instrumentation';
 import { ObservatoryError, runningProvider, useStderrDiag } from '../base/index.ts';
 import { getObservatoryInstrumentations, McpInstrumentation, openCalls } from '../instrumentation/index.ts';
-import { flushAfterHandler } from './after-response.ts';
+import { flushAfterHandler } from './after-handler.ts';
 import {
   giveWay,
   hasNoHooks,

@@ -15,13 +15,13 @@ import { openCalls, watchOwnStdio } from '../instrumentation/index.ts';
 import type { PostgresSpanExporter } from '../postgres/index.ts';
 import { DeferredEnrichment, Enricher, type ObservatorySpanProcessorOptions } from '../processor/index.ts';
 import { FlushAfterResponse } from './after-response.ts';
-import { joinSdk } from './beside-sdk.ts';
+import { joinSdk, type OtherProcessors } from './beside-sdk.ts';
 import { createExitDeadline, type ExitDeadline, type ExitHandlers, flushOnExit } from './exit.ts';
 import { type Destinations, exportNow } from './last-export.ts';
 import { type ManagedMeterProvider, startMetrics, startMetricsBeside } from './meter-provider.ts';
 import { type ResolvedStartOptions, resolveStartOptions, type StartOptions } from './options.ts';
 import { registerGlobally } from './register-globally.ts';
-import { hasNoHooks, type OtherProcessors } from './registration/index.ts';
+import { hasNoHooks } from './registration/index.ts';
 
 /** A running SDK; `await using` it, or call `shutdown()`. */
 export interface Observatory extends AsyncDisposable {

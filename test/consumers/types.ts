@@ -1,7 +1,6 @@
 // A user's program that is only compiled: each entry gives values and their types, and classes are one type in all.
 import {
   DurableSpanProcessor,
-  getObservatoryInstrumentations,
   type Interceptor,
   instrument,
   type ObservatoryError,
@@ -18,6 +17,7 @@ import {
   TieredExecutionEngine,
 } from 'mcp-observatory/execution';
 import { type Golden, readGolden, toMatchGolden } from 'mcp-observatory/golden';
+import { getObservatoryInstrumentations } from 'mcp-observatory/instrumentation';
 import { type GhostOptions, type GhostResult, mcpGhost } from 'mcp-observatory/orchestrator';
 import { type Decision, ObservatoryError as GateError, PolicyGate } from 'mcp-observatory/policy';
 

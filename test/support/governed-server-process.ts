@@ -7,7 +7,8 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import * as v1Protocol from '@modelcontextprotocol/sdk/shared/protocol.js';
 import { propagation } from '@opentelemetry/api';
-import { instrument, McpInstrumentation, type McpPropagation, startObservatory } from 'mcp-observatory';
+import { instrument, type McpPropagation, startObservatory } from 'mcp-observatory';
+import { McpInstrumentation } from 'mcp-observatory/instrumentation';
 
 const observatory = await startObservatory({ serviceName: 'governed-server' });
 new McpInstrumentation({ propagate: process.argv[2] as McpPropagation | undefined }).manuallyInstrument(

@@ -1,4 +1,3 @@
-import { InstrumentationNodeModuleFile } from '@opentelemetry/instrumentation';
 import { isObject } from '../../json/index.ts';
 import { guard } from './guard.ts';
 
@@ -23,22 +22,6 @@ export function reportHooked(module: HookedModule): void {
 /** The modules hooked in this process so far, in order. */
 export function hookedModules(): readonly HookedModule[] {
   return [...hooked];
-}
-
-type Patch = (exports: unknown, version?: string) => unknown;
-
-/**
- * One file of a package, in both module systems, for code that loads it without the main module: clients of other
- * packages (Bedrock and Vertex AI for Anthropic) and subpaths such as `openai/azure`.
- */
-export function moduleFiles(
-  path: string,
-  versions: readonly string[],
-  patch: Patch,
-): InstrumentationNodeModuleFile[] {
-  return ['js', 'mjs'].map(
-    (ending) => new InstrumentationNodeModuleFile(`${path}.${ending}`, [...versions], patch, keep),
-  );
 }
 
 /** Patches are kept: a disabled instrumentation passes calls through and can be enabled again. */

@@ -16,7 +16,6 @@ export {
   type HookedModule,
   hookedModules,
   keep,
-  moduleFiles,
   replaceExports,
   reportHooked,
 } from './hooks.ts';
@@ -26,6 +25,7 @@ export { ModelCallSpan } from './model-call.ts';
 export {
   ModelInstrumentation,
   type ModelInstrumentationConfig,
+  moduleFiles,
   type PatchPoint,
 } from './model-instrumentation.ts';
 export { openCalls } from './open-calls.ts';

@@ -1,5 +1,9 @@
 import { context } from '@opentelemetry/api';
-import { InstrumentationBase, type InstrumentationConfig } from '@opentelemetry/instrumentation';
+import {
+  InstrumentationBase,
+  type InstrumentationConfig,
+  InstrumentationNodeModuleFile,
+} from '@opentelemetry/instrumentation';
 import { checkKinds, isTracingSuppressed, kinds, oneOf, VERSION } from '../../base/index.ts';
 import { createModelMetrics, type ModelMetrics } from '../../interaction/index.ts';
 import { isObject } from '../../json/index.ts';
@@ -9,7 +13,7 @@ import { Retrieval } from './background.ts';
 import type { CallDescription, CallHost } from './call-description.ts';
 import { callContext } from './context-sources.ts';
 import { guard } from './guard.ts';
-import { type HookedModule, reportHooked } from './hooks.ts';
+import { type HookedModule, keep, reportHooked } from './hooks.ts';
 import { lateTracerProvider } from './late-tracer.ts';
 import { ModelCallSpan } from './model-call.ts';
 
@@ -125,6 +129,22 @@ export abstract class ModelInstrumentation<
     reportHooked(report);
     this._diag.debug(`hooked ${name}@${version ?? '?'}`, report);
   }
+}
+
+type Patch = (exports: unknown, version?: string) => unknown;
+
+/**
+ * One file of a package, in both module systems, for code that loads it without the main module: clients of other
+ * packages (Bedrock and Vertex AI for Anthropic) and subpaths such as `openai/azure`.
+ */
+export function moduleFiles(
+  path: string,
+  versions: readonly string[],
+  patch: Patch,
+): InstrumentationNodeModuleFile[] {
+  return ['js', 'mjs'].map(
+    (ending) => new InstrumentationNodeModuleFile(`${path}.${ending}`, [...versions], patch, keep),
+  );
 }
 
 /** `known` is a class met before, through another module that exports it. */

@@ -10,4 +10,4 @@ export type { CompileOptions, CustomKeyword } from './compiler.ts';
 export { impliedTypes, type SchemaReading } from './implied-types.ts';
 export { METASCHEMA } from './metaschema.ts';
 export { SchemaRefusedError } from './refused.ts';
-export { payForParse, payForWalk, StepBudget, StepsExceededError } from './steps.ts';
+export { isSmall, payForParse, payForWalk, StepBudget, StepsExceededError } from './steps.ts';

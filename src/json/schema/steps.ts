@@ -78,6 +78,19 @@ export function payForWalk(value: unknown, budget: StepBudget): void {
   budget.leave();
 }
 
+/** About 16,000 characters or a hundred values. */
+const SMALL_STEPS = 1_000;
+
+/** Whether walking a JSON value takes next to nothing, so that no reading of it needs a turn of its own. */
+export function isSmall(value: unknown): boolean {
+  try {
+    payForWalk(value, new StepBudget(SMALL_STEPS));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Names of members that are longer have all one hash in V8, so that each is compared with all others. */
 const MAX_NAME_CHARS = 16_000;
 const LONG_NAME = 14_000;

@@ -5,6 +5,6 @@ export { installedPackage } from './installed.ts';
 export { installModuleHooks, onImport } from './module-hooks.ts';
 export { hasNoHooks, patchInstalled } from './patch-installed.ts';
 export { keepRequireHook } from './require-hook.ts';
-export { findProcessors, giveWay, type OtherProcessors, onMeterProvider } from './running-sdk.ts';
+export { giveWay, onMeterProvider } from './running-sdk.ts';
 export { hookedPackages, reportHooks, warnOfObstacles } from './self-check.ts';
 export { StandbyProvider } from './standby.ts';

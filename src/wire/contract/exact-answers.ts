@@ -10,15 +10,15 @@ export function withExactAnswers(send: typeof fetch): typeof fetch {
     if (!response.ok || response.body === null) return response;
     const { status, statusText, headers, url } = response;
     const integers = new LargeIntegers();
-    const quoted = new TransformStream<string, string>({
-      transform: (text, controller) => controller.enqueue(integers.quote(text)),
-      flush: (controller) => controller.enqueue(integers.rest()),
+    // One stream: each costs more than a short answer.
+    const [decoder, encoder] = [new TextDecoder(), new TextEncoder()];
+    const quoted = new TransformStream<Uint8Array, Uint8Array>({
+      transform: (bytes, controller) =>
+        controller.enqueue(encoder.encode(integers.quote(decoder.decode(bytes, { stream: true })))),
+      flush: (controller) =>
+        controller.enqueue(encoder.encode(integers.quote(decoder.decode()) + integers.rest())),
     });
-    const body = response.body
-      .pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
-      .pipeThrough(quoted)
-      .pipeThrough(new TextEncoderStream());
-    const copy = new Response(body, { status, statusText, headers });
+    const copy = new Response(response.body.pipeThrough(quoted), { status, statusText, headers });
     return Object.defineProperty(copy, 'url', { value: url });
   };
 }
