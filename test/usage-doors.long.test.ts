@@ -892,6 +892,25 @@ const REPORTED: Readonly<
     },
     { prompt_tokens: 1000, cost_usd: null, cost_source: 'unpriced: inference_profile' },
   ],
+  'an id of Bedrock whose place was cut off, where prices differ by it (Traceloop)': [
+    { ...ON_AWS, 'gen_ai.request.model': 'anthropic.claude-sonnet-4-5-20250929-v1:0' },
+    { prompt_tokens: 1000, cost_usd: null, cost_source: 'unpriced: inference_profile' },
+    { scope: 'opentelemetry.instrumentation.bedrock' },
+  ],
+  'an id of Bedrock whose place was cut off, of one price in all places': [
+    { ...ON_AWS, 'gen_ai.request.model': 'anthropic.claude-3-5-sonnet-20241022-v2:0' },
+    { prompt_tokens: 1000, cost_usd: 0.0036, cost_source: 'genai-prices' },
+    { scope: 'opentelemetry.instrumentation.bedrock' },
+  ],
+  'an id of Bedrock as it was asked for, without a place': [
+    { ...ON_AWS, 'gen_ai.request.model': 'anthropic.claude-sonnet-4-5-20250929-v1:0' },
+    { prompt_tokens: 1000, cost_usd: 0.00396, cost_source: 'genai-prices' },
+  ],
+  'a stream of Bedrock without its cache (Traceloop, JavaScript)': [
+    { ...ON_AWS, 'gen_ai.request.model': 'anthropic.claude-3-5-sonnet-20241022-v2:0' },
+    { prompt_tokens: 1000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { scope: '@traceloop/instrumentation-bedrock' },
+  ],
   'a model with its provider before it': [
     { ...CLAUDE, 'gen_ai.request.model': `anthropic/${claude.model}`, usage: JSON.stringify(GROSS) },
     { prompt_tokens: 1400, cost_usd: 0.00372 },

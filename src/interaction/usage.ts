@@ -7,6 +7,8 @@ import { diag } from '@opentelemetry/api';
 import type { AttributeColumn } from '../base/index.ts';
 import { isObject, type JsonObject, readList, toText } from '../json/index.ts';
 import {
+  CACHE_UNTOLD,
+  PLACE_UNTOLD,
   readReportedCost,
   readServiceTier,
   readUsageObject,
@@ -102,11 +104,18 @@ const AS_IS: ReadonlyMap<string, string> = new Map([
   ['openlit.instrumentation.bedrock', 'aws.bedrock'],
 ]);
 
-/** Checked likewise: they never set cached tokens. */
-const CACHE_UNTOLD: ReadonlySet<string> = new Set([
+/** Checked likewise: they never set cached tokens, or not of a stream. */
+const WITHOUT_CACHE: ReadonlySet<string> = new Set([
+  '@traceloop/instrumentation-bedrock',
   'langwatch',
   'openinference.instrumentation.smolagents',
   'semantic_kernel.utils.telemetry.model_diagnostics.decorators',
+]);
+
+/** Checked likewise: they cut the place of an inference profile off a model's id, as `us.` or `global.`. */
+const WITHOUT_PLACE: ReadonlySet<string> = new Set([
+  '@traceloop/instrumentation-bedrock',
+  'opentelemetry.instrumentation.bedrock',
 ]);
 
 /** Providers whose own input leaves out cached tokens, which AI SDK 4 and 5 pass on; 6 also reports it by itself. */
@@ -155,19 +164,22 @@ const isOfAwsSdk = ({ attributes }: SpanView) => attributes['rpc.system'] === 'a
 function leavesOutCache(span: SpanView, provider: string | undefined): boolean {
   // AI SDK 5, of a whole answer.
   if (span.attributes['ai.usage.promptTokens'] !== undefined) return provider === 'openai';
-  return isOfAwsSdk(span) || isSpringAi1(span) || CACHE_UNTOLD.has(span.instrumentationScope?.name ?? '');
+  return isOfAwsSdk(span) || isSpringAi1(span) || WITHOUT_CACHE.has(span.instrumentationScope?.name ?? '');
 }
 
-/** With the note that nobody knows what was read from a cache, and at what price. */
+/** With notes of what the price depends on and nobody tells: what was read from a cache, and in which place. */
 function withUntold(
   usage: TokenUsage | undefined,
   span: SpanView,
   provider?: string,
 ): TokenUsage | undefined {
-  if (usage === undefined || usage.cacheReadTokens !== undefined || !leavesOutCache(span, provider))
-    return usage;
-  if (!EXCLUSIVE.has(provider) && (usage.inputTokens ?? 0) < MIN_CACHED) return usage;
-  return { ...usage, modes: [...(usage.modes ?? []), 'cache untold'] };
+  if (usage === undefined) return usage;
+  const untold: string[] = [];
+  const mayHaveCached = EXCLUSIVE.has(provider) || (usage.inputTokens ?? 0) >= MIN_CACHED;
+  if (usage.cacheReadTokens === undefined && mayHaveCached && leavesOutCache(span, provider))
+    untold.push(CACHE_UNTOLD);
+  if (WITHOUT_PLACE.has(span.instrumentationScope?.name ?? '')) untold.push(PLACE_UNTOLD);
+  return untold.length === 0 ? usage : { ...usage, modes: [...(usage.modes ?? []), ...untold] };
 }
 
 /** The whole output of a flow may hold what looks like usage. */
