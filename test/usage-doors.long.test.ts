@@ -582,6 +582,13 @@ const MLFLOW_ON_AWS = {
   'mlflow.llm.model': '"us.anthropic.claude-sonnet-4-5-20250929-v1:0"',
   'mlflow.llm.provider': '"bedrock"',
 };
+const VERTEX = {
+  'gen_ai.operation.name': 'chat',
+  'gen_ai.system': 'vertex_ai',
+  'gen_ai.request.model': 'gemini-2.5-flash',
+  'gen_ai.usage.input_tokens': 200,
+  'gen_ai.usage.output_tokens': 40,
+};
 const AWS_SPAN = { ...ON_AWS, 'rpc.system': 'aws-api' };
 
 /** Usage as public reports have it, with what is right. */
@@ -1009,6 +1016,21 @@ const REPORTED: Readonly<
   'what an integration never tells of a cache (Sentry)': [
     { ...TWO_THOUSAND, 'sentry.origin': 'auto.ai.litellm' },
     { prompt_tokens: 2000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+  ],
+  'a net input without its cache (OpenInference, JavaScript)': [
+    { ...CLAUDE, 'llm.token_count.prompt': 1000, 'llm.token_count.completion': 40 },
+    { prompt_tokens: 1000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { scope: '@arizeai/openinference-instrumentation-anthropic' },
+  ],
+  'an output without thoughts (OpenTelemetry for Python, Vertex AI)': [
+    VERTEX,
+    { prompt_tokens: 200, cost_usd: null, cost_source: 'unpriced: thoughts untold' },
+    { scope: 'opentelemetry.instrumentation.vertexai' },
+  ],
+  'an output without thoughts beside the total (Traceloop, Vertex AI)': [
+    { ...VERTEX, 'gen_ai.usage.total_tokens': 340 },
+    { prompt_tokens: 200, completion_tokens: 140, cost_usd: 0.00041 },
+    { scope: 'opentelemetry.instrumentation.vertexai' },
   ],
   'a model with its provider before it': [
     { ...CLAUDE, 'gen_ai.request.model': `anthropic/${claude.model}`, usage: JSON.stringify(GROSS) },

@@ -10,11 +10,20 @@ interface KnownScope {
   readonly source: string;
   /** The provider whose input it passes on as it is, without cached tokens. */
   readonly passesOn?: string;
-  /** It never tells what was read from a cache, or not of a stream; or tells that, and not what was written to it. */
-  readonly hides?: 'cache' | 'cache writes';
+  /**
+   * `cache`: it never tells what was read from a cache, or not of a stream. `cache writes`: it tells that, and not what
+   * was written. `cache and thoughts`: it never tells either, and its output has no thoughts.
+   */
+  readonly hides?: 'cache' | 'cache writes' | 'cache and thoughts';
   /** It cuts the place of an inference profile off a model's id, as `us.` or `global.`. */
   readonly cutsPlace?: true;
 }
+
+const named = (prefix: string, names: string): string =>
+  names
+    .split(/\s+/)
+    .map((name) => prefix + name)
+    .join(' ');
 
 const KNOWN_SCOPES: readonly KnownScope[] = [
   {
@@ -43,10 +52,58 @@ const KNOWN_SCOPES: readonly KnownScope[] = [
   },
   { names: 'openlit.openai', source: 'OpenLIT for Go: instrumentation/openai/streaming.go', hides: 'cache' },
   { names: 'traceloop.tracer', source: 'Traceloop for Go: traceloop-sdk/sdk.go', hides: 'cache' },
+  { names: 'langwatch', source: 'its published code in Python', hides: 'cache' },
   {
-    names: 'langwatch openinference.instrumentation.smolagents',
-    source: 'their published code in Python',
+    names: named(
+      'openinference.instrumentation.',
+      'agentspec beeai cohere google_adk groq haystack mistralai ollama portkey smolagents together vertexai',
+    ),
+    source: 'OpenInference: python/instrumentation has no name of a cached count in these',
     hides: 'cache',
+  },
+  {
+    names: named(
+      '@arizeai/openinference-instrumentation-',
+      'anthropic beeai claude-agent-sdk bedrock-agent-runtime',
+    ),
+    source: 'OpenInference: likewise js/packages',
+    hides: 'cache',
+  },
+  {
+    names: 'com.arize.langchain4j',
+    source: 'OpenInference: likewise java/instrumentation',
+    hides: 'cache',
+  },
+  {
+    names: named('opentelemetry.instrumentation.', 'agno cohere crewai ollama together watsonx'),
+    source: 'Traceloop: likewise packages in Python',
+    hides: 'cache',
+  },
+  {
+    names: named(
+      'openlit.instrumentation.',
+      'ag2 agent_framework agno crewai langgraph letta openai_agents pydantic_ai smolagents together',
+    ),
+    source: 'OpenLIT: likewise sdk/python',
+    hides: 'cache',
+  },
+  {
+    names: named(
+      '@openlit/instrumentation-',
+      'cohere langgraph llamaindex mistral ollama openai-agents together vercel-ai vllm',
+    ),
+    source: 'OpenLIT: likewise sdk/typescript',
+    hides: 'cache',
+  },
+  {
+    names: `@opentelemetry/instrumentation-openai ${named('opentelemetry.instrumentation.', 'openai_v2 openai_agents')}`,
+    source: 'OpenTelemetry contrib: instrumentation.ts, patch.py (of chat), span_processor.py',
+    hides: 'cache',
+  },
+  {
+    names: 'opentelemetry.instrumentation.vertexai',
+    source: 'OpenTelemetry contrib: vertexai/patch.py; that of Traceloop tells the total',
+    hides: 'cache and thoughts',
   },
   {
     names:

@@ -150,8 +150,12 @@ function leavesOutCache(span: SpanView, provider: string | undefined, objects: n
   if (attributes['mlflow.chat.tokenUsage'] !== undefined) return objects < 2 && EXCLUSIVE.has(provider);
   // LangChain4j's langchain4j-observation: ChatModelDocumentation.java.
   if (attributes.input_tokens !== undefined && attributes['gen_ai.operation.name'] !== undefined) return true;
-  return isOfAwsSdk(span) || isSpringAi1(span) || knownScope(span)?.hides === 'cache';
+  return isOfAwsSdk(span) || isSpringAi1(span) || /^cache(?: and|$)/.test(knownScope(span)?.hides ?? '');
 }
+
+const THOUGHTS_UNTOLD = 'thoughts untold';
+const tellsTotal = ({ attributes }: SpanView) =>
+  (attributes['gen_ai.usage.total_tokens'] ?? attributes['llm.usage.total_tokens']) !== undefined;
 
 /** With notes of what the price depends on and nobody tells: what was read from a cache, and in which place. */
 function withUntold(
@@ -170,6 +174,8 @@ function withUntold(
   const scope = knownScope(span);
   if (scope?.hides === 'cache writes' && isExclusive && cacheWriteTokens === undefined)
     untold.push(CACHE_UNTOLD);
+  if (scope?.hides === 'cache and thoughts' && usage.reasoningTokens === undefined && !tellsTotal(span))
+    untold.push(THOUGHTS_UNTOLD);
   if (scope?.cutsPlace === true) untold.push(PLACE_UNTOLD);
   return untold.length === 0 ? usage : { ...usage, modes: [...(usage.modes ?? []), ...untold] };
 }
