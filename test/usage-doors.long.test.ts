@@ -566,6 +566,29 @@ const ON_AWS = {
   'gen_ai.usage.input_tokens': 1000,
   'gen_ai.usage.output_tokens': 40,
 };
+const TWO_THOUSAND = {
+  ...CHAT,
+  'gen_ai.request.model': 'gpt-4o',
+  'gen_ai.usage.input_tokens': 2000,
+  'gen_ai.usage.output_tokens': 40,
+};
+const DEEPSEEK = {
+  'gen_ai.provider.name': 'deepseek',
+  'gen_ai.request.model': 'deepseek-chat',
+  'gen_ai.usage.input_tokens': 200,
+};
+const MLFLOW_ON_AWS = {
+  'mlflow.spanType': '"CHAT_MODEL"',
+  'mlflow.llm.model': '"us.anthropic.claude-sonnet-4-5-20250929-v1:0"',
+  'mlflow.llm.provider': '"bedrock"',
+};
+const VERTEX = {
+  'gen_ai.operation.name': 'chat',
+  'gen_ai.system': 'vertex_ai',
+  'gen_ai.request.model': 'gemini-2.5-flash',
+  'gen_ai.usage.input_tokens': 200,
+  'gen_ai.usage.output_tokens': 40,
+};
 const AWS_SPAN = { ...ON_AWS, 'rpc.system': 'aws-api' };
 
 /** Usage as public reports have it, with what is right. */
@@ -892,6 +915,123 @@ const REPORTED: Readonly<
     },
     { prompt_tokens: 1000, cost_usd: null, cost_source: 'unpriced: inference_profile' },
   ],
+  'an id of Bedrock whose place was cut off, where prices differ by it (Traceloop)': [
+    { ...ON_AWS, 'gen_ai.request.model': 'anthropic.claude-sonnet-4-5-20250929-v1:0' },
+    { prompt_tokens: 1000, cost_usd: null, cost_source: 'unpriced: inference_profile' },
+    { scope: 'opentelemetry.instrumentation.bedrock' },
+  ],
+  'an id of Bedrock whose place was cut off, of one price in all places': [
+    { ...ON_AWS, 'gen_ai.request.model': 'anthropic.claude-3-5-sonnet-20241022-v2:0' },
+    { prompt_tokens: 1000, cost_usd: 0.0036, cost_source: 'genai-prices' },
+    { scope: 'opentelemetry.instrumentation.bedrock' },
+  ],
+  'an id of Bedrock as it was asked for, without a place': [
+    { ...ON_AWS, 'gen_ai.request.model': 'anthropic.claude-sonnet-4-5-20250929-v1:0' },
+    { prompt_tokens: 1000, cost_usd: 0.00396, cost_source: 'genai-prices' },
+  ],
+  'a stream of Bedrock without its cache (Traceloop, JavaScript)': [
+    { ...ON_AWS, 'gen_ai.request.model': 'anthropic.claude-3-5-sonnet-20241022-v2:0' },
+    { prompt_tokens: 1000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { scope: '@traceloop/instrumentation-bedrock' },
+  ],
+  'what an instrumentation never tells of a cache (OpenTelemetry for Java)': [
+    { ...TWO_THOUSAND, 'gen_ai.response.model': 'gpt-4o-2024-08-06' },
+    { prompt_tokens: 2000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { scope: 'io.opentelemetry.openai-java-1.1' },
+  ],
+  'a cache of a provider that keeps less than OpenAI (Semantic Kernel)': [
+    { ...TWO_THOUSAND, ...DEEPSEEK },
+    { prompt_tokens: 200, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { scope: 'Microsoft.SemanticKernel.Diagnostics' },
+  ],
+  'less than OpenAI keeps in its cache (smolagents)': [
+    { ...TWO_THOUSAND, 'gen_ai.usage.input_tokens': 1000 },
+    { prompt_tokens: 1000, cost_usd: 0.0029 },
+    { scope: 'openinference.instrumentation.smolagents' },
+  ],
+  'what was read from a cache, but not what was written (Microsoft.Extensions.AI)': [
+    { ...CLAUDE, 'gen_ai.usage.input_tokens': 1700, 'gen_ai.usage.cache_read.input_tokens': 400 },
+    { prompt_tokens: 1700, cached_prompt_tokens: 400, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { scope: 'Experimental.Microsoft.Extensions.AI' },
+  ],
+  'a net input with a total that leaves out the cache (OpenLIT for Go)': [
+    {
+      ...CLAUDE,
+      'gen_ai.usage.input_tokens': 1000,
+      'gen_ai.usage.output_tokens': 40,
+      'gen_ai.usage.total_tokens': 1040,
+      'gen_ai.usage.prompt_tokens_details.cache_read': 400,
+    },
+    { prompt_tokens: 1400, cached_prompt_tokens: 400, cost_usd: 0.00372 },
+    { scope: 'openlit.anthropic' },
+  ],
+  'counts without a prefix beside an operation (LangChain4j)': [
+    { ...CHAT, 'gen_ai.provider.name': 'OPEN_AI', input_tokens: '2000', output_tokens: '40' },
+    { provider: 'openai', prompt_tokens: 2000, completion_tokens: 40, cost_usd: null },
+  ],
+  'names of the SDK that made the call (PHP)': [
+    {
+      'openai.resource': 'chat/create',
+      'openai.model': 'gpt-4o',
+      'openai.usage.prompt_tokens': 200,
+      'openai.usage.completion_tokens': 40,
+      'openai.usage.total_tokens': 240,
+    },
+    { model: 'gpt-4o', prompt_tokens: 200, completion_tokens: 40, cost_usd: 0.0009 },
+    { scope: 'io.opentelemetry.contrib.php.openaiphp' },
+  ],
+  'usage of a framework without the answer beside it (Genkit for Go)': [
+    {
+      'genkit:metadata:subtype': 'model',
+      'genkit:name': 'anthropic/claude-sonnet-4-5-20250929',
+      'genkit:output': '{"finishReason":"stop","usage":{"inputTokens":1003,"outputTokens":43}}',
+    },
+    { prompt_tokens: 1003, cost_usd: null, cost_source: 'unpriced: cache untold' },
+  ],
+  'usage of Bedrock without the answer beside it (MLflow)': [
+    { ...MLFLOW_ON_AWS, 'mlflow.chat.tokenUsage': '{"input_tokens":3,"output_tokens":12,"total_tokens":15}' },
+    { prompt_tokens: 3, cost_usd: null, cost_source: 'unpriced: cache untold' },
+  ],
+  'counts of a cache in the metadata (Strands to OpenInference)': [
+    {
+      'openinference.span.kind': 'LLM',
+      'llm.model_name': 'global.anthropic.claude-sonnet-4-5-20250929-v1:0',
+      'llm.token_count.prompt': 4299,
+      'llm.token_count.completion': 631,
+      'llm.token_count.total': 58_291,
+      metadata:
+        '{"gen_ai.usage.cache_read_input_tokens":35574,"gen_ai.usage.cache_write_input_tokens":17787,"n":[1]}',
+    },
+    { prompt_tokens: 57_660, cached_prompt_tokens: 35_574, cache_write_tokens: 17_787, cost_usd: 0.09973545 },
+  ],
+  'details of a count as Python prints them (LangSmith)': [
+    {
+      ...CLAUDE,
+      'gen_ai.usage.input_tokens': 1700,
+      'gen_ai.usage.output_tokens': 40,
+      'gen_ai.usage.input_token_details': "{'cache_read': 400, 'cache_creation': 300}",
+    },
+    { prompt_tokens: 1700, cached_prompt_tokens: 400, cache_write_tokens: 300, cost_usd: 0.004845 },
+  ],
+  'what an integration never tells of a cache (Sentry)': [
+    { ...TWO_THOUSAND, 'sentry.origin': 'auto.ai.litellm' },
+    { prompt_tokens: 2000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+  ],
+  'a net input without its cache (OpenInference, JavaScript)': [
+    { ...CLAUDE, 'llm.token_count.prompt': 1000, 'llm.token_count.completion': 40 },
+    { prompt_tokens: 1000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { scope: '@arizeai/openinference-instrumentation-anthropic' },
+  ],
+  'an output without thoughts (OpenTelemetry for Python, Vertex AI)': [
+    VERTEX,
+    { prompt_tokens: 200, cost_usd: null, cost_source: 'unpriced: thoughts untold' },
+    { scope: 'opentelemetry.instrumentation.vertexai' },
+  ],
+  'an output without thoughts beside the total (Traceloop, Vertex AI)': [
+    { ...VERTEX, 'gen_ai.usage.total_tokens': 340 },
+    { prompt_tokens: 200, completion_tokens: 140, cost_usd: 0.00041 },
+    { scope: 'opentelemetry.instrumentation.vertexai' },
+  ],
   'a model with its provider before it': [
     { ...CLAUDE, 'gen_ai.request.model': `anthropic/${claude.model}`, usage: JSON.stringify(GROSS) },
     { prompt_tokens: 1400, cost_usd: 0.00372 },
@@ -921,13 +1061,25 @@ const REPORTED: Readonly<
   ],
 };
 
+/** Ways of a span of another instrumentation to its row: over OTLP, and with our processor beside it. */
+const WAYS: Readonly<Record<string, (span: ReadableSpan) => ReadableSpan>> = {
+  'in JSON': (span) => receive(span, 'json'),
+  'in protobuf': (span) => receive(span, 'protobuf'),
+  'in process': (span) => {
+    new Enricher({ meterProvider: false }).enrichEnded(span);
+    return span;
+  },
+};
+
 for (const [name, [attributes, right, scope]] of Object.entries(REPORTED)) {
   test(`reported usage: ${name}`, () => {
-    const row = spanToRow(receive(recordSpan({ kind: SpanKind.CLIENT, attributes, ...scope }), 'json'));
-    const read = Object.fromEntries(
-      Object.keys(right).map((column) => [column, row[column as keyof TraceRow]]),
-    );
-    assert.deepEqual({ ...read, cost_usd: round(row.cost_usd) }, right);
+    for (const [way, through] of Object.entries(WAYS)) {
+      const row = spanToRow(through(recordSpan({ kind: SpanKind.CLIENT, attributes, ...scope })));
+      const read = Object.fromEntries(
+        Object.keys(right).map((column) => [column, row[column as keyof TraceRow]]),
+      );
+      assert.deepEqual({ ...read, cost_usd: round(row.cost_usd) }, right, way);
+    }
   });
 }
 

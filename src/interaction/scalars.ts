@@ -133,6 +133,7 @@ export function readScalars(attributes: JsonObject): Scalars {
   for (const name in attributes) {
     const place = PLACES.get(name);
     if (place === undefined) {
+      if (name === 'metadata') counts = takeMetadata(counts, attributes[name]);
       const other = placeOfOther(name);
       if (other === 'tier') serviceTier = betterTier(serviceTier, name, attributes[name]);
       else if (other === 'model') otherModel ??= toText(attributes[name]);
@@ -167,17 +168,39 @@ export function readScalars(attributes: JsonObject): Scalars {
   return { ...texts, counts, cost, usageObjects, serviceTier };
 }
 
+/** Counts under names of spans that a translation to OpenInference has put into its metadata. */
+function takeMetadata(known: UsageReader | undefined, value: unknown): UsageReader | undefined {
+  if (typeof value !== 'string' || !value.includes('.usage.')) return known;
+  let counts = known;
+  for (const [name, count] of Object.entries(readJsonObject(value) ?? {}).slice(0, MAX_MEMBERS)) {
+    const place = PLACES.get(name);
+    if (place?.is !== 'count') continue;
+    counts ??= new UsageReader();
+    counts.take(place.place, count);
+  }
+  return counts;
+}
+
 function withObject(
   objects: readonly UsageObject[] = NO_OBJECTS,
   attribute: string,
   value: unknown,
 ): readonly UsageObject[] {
-  const whole = readJsonObject(value);
-  if (whole === undefined) return objects;
+  const told = readJsonObject(value) ?? readPythonObject(value);
+  if (told === undefined) return objects;
+  const details = DETAILS_NAME.exec(attribute)?.[1];
+  const whole = details === undefined ? told : { [details]: told };
   // The answer of a provider that a framework holds within its own.
   const answers = Object.values(whole).slice(0, MAX_MEMBERS).filter(isObject);
-  const told = [...answers, whole].map(findUsage).filter((usage) => usage !== undefined);
-  return [...objects, ...(told.length === 0 ? [whole] : told).map((object) => ({ object, attribute }))];
+  const usages = [...answers, whole].map(findUsage).filter((usage) => usage !== undefined);
+  return [...objects, ...(usages.length === 0 ? [whole] : usages).map((object) => ({ object, attribute }))];
+}
+
+/** An object of counts as Python prints it: `{'cache_read': 400}`. */
+function readPythonObject(value: unknown): JsonObject | undefined {
+  if (typeof value !== 'string' || value.length > MAX_OBJECT_CHARS || !/^\{[\w\s':{},.-]*\}$/.test(value))
+    return undefined;
+  return readJsonObject(value.replaceAll("'", '"').replace(/\bNone\b/g, 'null'));
 }
 
 function findUsage({ usage, usage_metadata, usageMetadata }: JsonObject): JsonObject | undefined {
@@ -192,14 +215,14 @@ function placeOfOther(name: string): UsagePlace | 'model' | 'tier' | 'mode' | 'c
   if (MODEL_NAME.test(name)) return 'model';
   if (!/usage|token|response|cost/i.test(name) || name.startsWith('observatory.')) return undefined;
   if (/cost/i.test(name)) return 'cost';
-  if (USAGE_NAME.test(name)) return 'object';
+  if (USAGE_NAME.test(name) || DETAILS_NAME.test(name)) return 'object';
   if (MODE_NAME.test(name)) return 'mode';
   const unit = WHOLES[WHOLE_COUNT.exec(name)?.[1]?.toLowerCase() ?? ''];
   return unit === undefined ? placeByWords(name) : { unit, rank: Number.MAX_SAFE_INTEGER, dialects: [] };
 }
 
-/** `llm.model`, `gen_ai.model.id`; `model` is read beside counts alone. */
-const MODEL_NAME = /^(?:(?:gen_ai|llm|ai)\.(?:[a-z]{1,20}\.)?)?model(?:[._]?(?:name|id))?$/i;
+/** `llm.model`, `openai.model`, `gen_ai.model.id`; `model` is read beside counts alone. */
+const MODEL_NAME = /^(?:(?:gen_ai|llm|ai|openai)\.(?:[a-z]{1,20}\.)?)?model(?:[._]?(?:name|id))?$/i;
 
 /** `agent.usage.input_tokens`, but no sum over a session. */
 const WHOLE_COUNT =
@@ -215,6 +238,9 @@ const WHOLES: Readonly<Record<string, UsagePlace['unit']>> = {
 
 /** `usage` and `llm.token_usage`, which may hold JSON. */
 const USAGE_NAME = /(?:^|[._:])(?:token_?)?usage(?:_?(?:metadata|details))?$/i;
+
+/** `gen_ai.usage.input_token_details`, the member of a usage object that has parts of its counts. */
+const DETAILS_NAME = /\busage\.((?:input|output|prompt|completion)_tokens?_details)$/;
 
 /** `gen_ai.usage.speed`. */
 const MODE_NAME = /(?:^|[._])(?:usage|response)\.(?:speed|inference_geo|traffic_?type)$/i;
@@ -274,7 +300,7 @@ export function isGenAiName(key: string): boolean {
     case 0x62: // b
       return key.startsWith('braintrust.');
     case 0x6f: // o
-      return key === 'openinference.span.kind';
+      return key === 'openinference.span.kind' || key.startsWith('openai.');
     case 0x69: // i
       return key === 'input_tokens';
     case 0x70: // p

@@ -7,6 +7,8 @@ import { diag } from '@opentelemetry/api';
 import type { AttributeColumn } from '../base/index.ts';
 import { isObject, type JsonObject, readList, toText } from '../json/index.ts';
 import {
+  CACHE_UNTOLD,
+  PLACE_UNTOLD,
   readReportedCost,
   readServiceTier,
   readUsageObject,
@@ -15,6 +17,7 @@ import {
   UsageReader,
 } from '../signals/index.ts';
 import { interactionKind, isModelCall } from './kind.ts';
+import { EXCLUSIVE, findKnownScope } from './known-scopes.ts';
 import { readJsonObject, type Scalars, type UsageObject } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
 import type { Interaction } from './types.ts';
@@ -65,6 +68,7 @@ export function readUsage(
       readCounts(span, { ...scalars, provider, model: scalars.model ?? model }, objects),
       span,
       provider,
+      objects.length,
     ),
     costUsd: cost?.usd,
     isCostComputed: cost?.isComputed === true ? true : undefined,
@@ -94,29 +98,10 @@ function readCounts(
   return { ...usage, ...readUsageUnits(readJsonObject(units)) };
 }
 
-/** Checked in the published code of each: they set `input_tokens` from the provider's field and add nothing. */
-const AS_IS: ReadonlyMap<string, string> = new Map([
-  ['@traceloop/instrumentation-anthropic', 'anthropic'],
-  ['@openlit/instrumentation-anthropic', 'anthropic'],
-  ['opentelemetry.instrumentation.bedrock', 'aws.bedrock'],
-  ['openlit.instrumentation.bedrock', 'aws.bedrock'],
-]);
-
-/** Checked likewise: they never set cached tokens. */
-const CACHE_UNTOLD: ReadonlySet<string> = new Set([
-  'langwatch',
-  'openinference.instrumentation.smolagents',
-  'semantic_kernel.utils.telemetry.model_diagnostics.decorators',
-]);
-
-/** Providers whose own input leaves out cached tokens, which AI SDK 4 and 5 pass on; 6 also reports it by itself. */
-const EXCLUSIVE: ReadonlySet<string | undefined> = new Set(['anthropic', 'aws.bedrock']);
-
-/** Whether the input leaves out cached tokens, whatever the total says. */
+/** Whether the input leaves out cached tokens, whatever the total says. AI SDK 4 and 5 pass it on; 6 has it apart. */
 function passesCountsOn(span: SpanView, provider: string | undefined): boolean {
   if (!EXCLUSIVE.has(provider)) return false;
-  const scope = span.instrumentationScope?.name ?? '';
-  if (isOfAwsSdk(span) || AS_IS.get(scope) === provider) return true;
+  if (isOfAwsSdk(span) || knownScope(span)?.passesOn === provider) return true;
   return (
     toText(span.attributes['ai.operationId']) !== undefined &&
     span.attributes['ai.usage.inputTokenDetails.noCacheTokens'] === undefined
@@ -140,8 +125,12 @@ function readUsages(told: JsonObject): readonly UsageObject[] {
   return (usages.length === 0 ? [told] : usages).map((object) => ({ object }));
 }
 
-/** OpenAI reads of its own accord from its cache from this many tokens on. */
+/** OpenAI and Google read of their own accord from their caches from this many tokens on; others from fewer. */
 const MIN_CACHED = 1024;
+const WITH_MIN_CACHED = /^(?:openai|azure\.|gcp\.|undefined$)/;
+
+const knownScope = ({ instrumentationScope: scope, attributes }: SpanView) =>
+  findKnownScope(scope?.name) ?? findKnownScope(toText(attributes['sentry.origin']));
 
 /** The spans of Spring AI 1, which runs on Spring Boot 3 and has its tracer. */
 export function isSpringAi1({ instrumentationScope: scope }: SpanView): boolean {
@@ -152,22 +141,43 @@ export function isSpringAi1({ instrumentationScope: scope }: SpanView): boolean 
 const isOfAwsSdk = ({ attributes }: SpanView) => attributes['rpc.system'] === 'aws-api';
 
 /** Whether what is written of a call has no place for what was read from a cache. */
-function leavesOutCache(span: SpanView, provider: string | undefined): boolean {
+function leavesOutCache(span: SpanView, provider: string | undefined, objects: number): boolean {
+  const { attributes } = span;
   // AI SDK 5, of a whole answer.
-  if (span.attributes['ai.usage.promptTokens'] !== undefined) return provider === 'openai';
-  return isOfAwsSdk(span) || isSpringAi1(span) || CACHE_UNTOLD.has(span.instrumentationScope?.name ?? '');
+  if (attributes['ai.usage.promptTokens'] !== undefined) return provider === 'openai';
+  // Genkit's and MLflow's own usage, without the provider's answer beside it.
+  if (attributes['genkit:output'] !== undefined) return objects < 2;
+  if (attributes['mlflow.chat.tokenUsage'] !== undefined) return objects < 2 && EXCLUSIVE.has(provider);
+  // LangChain4j's langchain4j-observation: ChatModelDocumentation.java.
+  if (attributes.input_tokens !== undefined && attributes['gen_ai.operation.name'] !== undefined) return true;
+  return isOfAwsSdk(span) || isSpringAi1(span) || /^cache(?: and|$)/.test(knownScope(span)?.hides ?? '');
 }
 
-/** With the note that nobody knows what was read from a cache, and at what price. */
+const THOUGHTS_UNTOLD = 'thoughts untold';
+const tellsTotal = ({ attributes }: SpanView) =>
+  (attributes['gen_ai.usage.total_tokens'] ?? attributes['llm.usage.total_tokens']) !== undefined;
+
+/** With notes of what the price depends on and nobody tells: what was read from a cache, and in which place. */
 function withUntold(
   usage: TokenUsage | undefined,
   span: SpanView,
-  provider?: string,
+  provider: string | undefined,
+  objects: number,
 ): TokenUsage | undefined {
-  if (usage === undefined || usage.cacheReadTokens !== undefined || !leavesOutCache(span, provider))
-    return usage;
-  if (!EXCLUSIVE.has(provider) && (usage.inputTokens ?? 0) < MIN_CACHED) return usage;
-  return { ...usage, modes: [...(usage.modes ?? []), 'cache untold'] };
+  if (usage === undefined) return usage;
+  const untold: string[] = [];
+  const isExclusive = EXCLUSIVE.has(provider);
+  const { inputTokens = 0, cacheReadTokens, cacheWriteTokens } = usage;
+  const mayHaveCached = isExclusive || inputTokens >= MIN_CACHED || !WITH_MIN_CACHED.test(`${provider}`);
+  if (cacheReadTokens === undefined && mayHaveCached && leavesOutCache(span, provider, objects))
+    untold.push(CACHE_UNTOLD);
+  const scope = knownScope(span);
+  if (scope?.hides === 'cache writes' && isExclusive && cacheWriteTokens === undefined)
+    untold.push(CACHE_UNTOLD);
+  if (scope?.hides === 'cache and thoughts' && usage.reasoningTokens === undefined && !tellsTotal(span))
+    untold.push(THOUGHTS_UNTOLD);
+  if (scope?.cutsPlace === true) untold.push(PLACE_UNTOLD);
+  return untold.length === 0 ? usage : { ...usage, modes: [...(usage.modes ?? []), ...untold] };
 }
 
 /** The whole output of a flow may hold what looks like usage. */

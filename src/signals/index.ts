@@ -27,7 +27,7 @@ export {
   STEP_CHARS,
   sampledShare,
 } from './large-texts.ts';
-export { readServiceTier } from './modes.ts';
+export { CACHE_UNTOLD, PLACE_UNTOLD, readServiceTier } from './modes.ts';
 export { type CostSource, type PriceInput, priceUsage } from './price.ts';
 export { type PriceOverride, type PriceOverrides, resolvePriceOverrides } from './price-overrides.ts';
 export {

@@ -41,6 +41,10 @@ const STANDARD_MODES: ReadonlySet<string> = new Set([
   'not_available',
 ]);
 
+/** Modes of a call of which nobody tells what was read from a cache, or in which place of Bedrock it was served. */
+export const CACHE_UNTOLD = 'cache untold';
+export const PLACE_UNTOLD = 'place untold';
+
 const NO_MODES: readonly string[] = [];
 
 /**

@@ -1,5 +1,5 @@
 import { type CallCost, type ModelRates, type TokenUsage, toCost } from './cost.ts';
-import { listModes, priceModes } from './modes.ts';
+import { CACHE_UNTOLD, listModes, PLACE_UNTOLD, priceModes } from './modes.ts';
 import type { PriceOverrides } from './price-overrides.ts';
 import { findPrice } from './price-table.ts';
 import { OTHER_UNITS } from './usage.ts';
@@ -70,6 +70,9 @@ export function priceUsage(input: PriceInput): Price {
   }
 }
 
+/** The place of an inference profile, before the vendor in an id of Bedrock. */
+const PLACE = /^[a-z-]{2,6}\.[a-z\d]+\./;
+
 /** The requests behind a call have sizes, and maybe models, of their own. */
 function priceRequests(usage: TokenUsage, model: string, input: PriceInput): Price {
   if (usage.disagrees === true) return { costSource: 'unpriced: tokens_disagree' };
@@ -96,12 +99,16 @@ function priceRequest(told: TokenUsage, model: string, input: PriceInput): Price
     findPrice({ ...query, model });
   if (entry === undefined) return UNKNOWN;
   // Nor does what Anthropic answers there have it, where nobody says what was asked for.
-  const other = provider === 'aws.bedrock' && /^claude/.test(model) && !isProfile;
-  const inAllPlaces = other ? findPrice({ ...query, model: `global.anthropic.${model}` }) : entry;
-  if (inAllPlaces?.rates.input !== entry.rates.input) return { costSource: 'unpriced: inference_profile' };
+  const isOfAnthropic = provider === 'aws.bedrock' && /^claude/.test(model);
+  const isUntold = usage.modes?.includes(PLACE_UNTOLD) || (isOfAnthropic && !isProfile);
+  if (isUntold && !PLACE.test(model)) {
+    const id = `global.${isOfAnthropic ? 'anthropic.' : ''}${model}`;
+    const inAllPlaces = findPrice({ ...query, model: id }) ?? entry;
+    if (inAllPlaces.rates.input !== entry.rates.input) return { costSource: 'unpriced: inference_profile' };
+  }
   const modes = listModes(usage.modes, input.serviceTier, providerApiUrl).filter(
-    // Of a model that has no cache there is nothing to tell.
-    (mode) => mode !== 'cache untold' || entry.rates.cacheRead !== undefined,
+    // Of a model that has no cache, or one price in all places, there is nothing to tell.
+    (mode) => mode !== PLACE_UNTOLD && (mode !== CACHE_UNTOLD || entry.rates.cacheRead !== undefined),
   );
   const factor = priceModes(modes, { provider: entry.provider, model, usage });
   if (typeof factor === 'string') return { costSource: `unpriced: ${factor}` };

@@ -1,0 +1,140 @@
+/** What instrumentations leave out of their spans. To add one, read its published code, and add a row. */
+
+/** Providers whose own input leaves out cached tokens. */
+export const EXCLUSIVE: ReadonlySet<string | undefined> = new Set(['anthropic', 'aws.bedrock']);
+
+interface KnownScope {
+  /** The names of its tracers, or origins in the words of Sentry, separated by white space. */
+  readonly names: string;
+  /** Where that can be read. */
+  readonly source: string;
+  /** The provider whose input it passes on as it is, without cached tokens. */
+  readonly passesOn?: string;
+  /**
+   * `cache`: it never tells what was read from a cache, or not of a stream. `cache writes`: it tells that, and not what
+   * was written. `cache and thoughts`: it never tells either, and its output has no thoughts.
+   */
+  readonly hides?: 'cache' | 'cache writes' | 'cache and thoughts';
+  /** It cuts the place of an inference profile off a model's id, as `us.` or `global.`. */
+  readonly cutsPlace?: true;
+}
+
+const named = (prefix: string, names: string): string =>
+  names
+    .split(/\s+/)
+    .map((name) => prefix + name)
+    .join(' ');
+
+const KNOWN_SCOPES: readonly KnownScope[] = [
+  {
+    names: '@traceloop/instrumentation-anthropic @openlit/instrumentation-anthropic',
+    source: 'their published code in JavaScript',
+    passesOn: 'anthropic',
+  },
+  {
+    names: '@traceloop/instrumentation-bedrock',
+    source: 'instrumentation.ts: _extractVendorAndModel; of a stream, amazon-bedrock-invocationMetrics',
+    hides: 'cache',
+    cutsPlace: true,
+  },
+  {
+    names: 'opentelemetry.instrumentation.bedrock',
+    source: 'Traceloop: __init__.py, _cross_region_check',
+    passesOn: 'aws.bedrock',
+    cutsPlace: true,
+  },
+  { names: 'openlit.instrumentation.bedrock', source: 'its published code', passesOn: 'aws.bedrock' },
+  {
+    names: 'openlit.anthropic',
+    source: 'OpenLIT for Go: instrumentation/anthropic/instrumentor.go, streaming.go',
+    passesOn: 'anthropic',
+    hides: 'cache',
+  },
+  { names: 'openlit.openai', source: 'OpenLIT for Go: instrumentation/openai/streaming.go', hides: 'cache' },
+  { names: 'traceloop.tracer', source: 'Traceloop for Go: traceloop-sdk/sdk.go', hides: 'cache' },
+  { names: 'langwatch', source: 'its published code in Python', hides: 'cache' },
+  {
+    names: named(
+      'openinference.instrumentation.',
+      'agentspec beeai cohere google_adk groq haystack mistralai ollama portkey smolagents together vertexai',
+    ),
+    source: 'OpenInference: python/instrumentation has no name of a cached count in these',
+    hides: 'cache',
+  },
+  {
+    names: named(
+      '@arizeai/openinference-instrumentation-',
+      'anthropic beeai claude-agent-sdk bedrock-agent-runtime',
+    ),
+    source: 'OpenInference: likewise js/packages',
+    hides: 'cache',
+  },
+  {
+    names: 'com.arize.langchain4j',
+    source: 'OpenInference: likewise java/instrumentation',
+    hides: 'cache',
+  },
+  {
+    names: named('opentelemetry.instrumentation.', 'agno cohere crewai ollama together watsonx'),
+    source: 'Traceloop: likewise packages in Python',
+    hides: 'cache',
+  },
+  {
+    names: named(
+      'openlit.instrumentation.',
+      'ag2 agent_framework agno crewai langgraph letta openai_agents pydantic_ai smolagents together',
+    ),
+    source: 'OpenLIT: likewise sdk/python',
+    hides: 'cache',
+  },
+  {
+    names: named(
+      '@openlit/instrumentation-',
+      'cohere langgraph llamaindex mistral ollama openai-agents together vercel-ai vllm',
+    ),
+    source: 'OpenLIT: likewise sdk/typescript',
+    hides: 'cache',
+  },
+  {
+    names: `@opentelemetry/instrumentation-openai ${named('opentelemetry.instrumentation.', 'openai_v2 openai_agents')}`,
+    source: 'OpenTelemetry contrib: instrumentation.ts, patch.py (of chat), span_processor.py',
+    hides: 'cache',
+  },
+  {
+    names: 'opentelemetry.instrumentation.vertexai',
+    source: 'OpenTelemetry contrib: vertexai/patch.py; that of Traceloop tells the total',
+    hides: 'cache and thoughts',
+  },
+  {
+    names:
+      'semantic_kernel.utils.telemetry.model_diagnostics.decorators Microsoft.SemanticKernel.Diagnostics',
+    source: 'Semantic Kernel: decorators.py, ModelDiagnostics.cs',
+    hides: 'cache',
+  },
+  { names: 'OpenAI.ChatClient', source: 'openai-dotnet: OpenTelemetryScope.cs', hides: 'cache' },
+  {
+    names: 'Experimental.Microsoft.Extensions.AI',
+    source: 'OpenTelemetryChatClient.cs',
+    hides: 'cache writes',
+  },
+  { names: 'io.opentelemetry.openai-java-1.1', source: 'run with 2.31.1-alpha', hides: 'cache' },
+  {
+    names: 'io.opentelemetry.contrib.php.openaiphp',
+    source: 'opentelemetry-php-contrib: OpenAIPHPInstrumentation.php',
+    hides: 'cache',
+  },
+  {
+    names: 'OpenTelemetry::Instrumentation::RubyLLM',
+    source: 'opentelemetry-instrumentation-ruby_llm: patches/chat.rb',
+    hides: 'cache',
+  },
+  { names: 'auto.ai.litellm', source: 'sentry-python: integrations/litellm.py', hides: 'cache' },
+];
+
+const BY_NAME: ReadonlyMap<string, KnownScope> = new Map(
+  KNOWN_SCOPES.flatMap((scope) => scope.names.split(/\s+/).map((name) => [name, scope] as const)),
+);
+
+export function findKnownScope(name: string | undefined): KnownScope | undefined {
+  return name === undefined ? undefined : BY_NAME.get(name);
+}
