@@ -6,7 +6,7 @@ const HELP = `Usage: mcp-observatory doctor [options] [entry file]
 
 Lists the SDKs that would be traced in the application of this folder, with their versions, where spans and metrics
 would be sent, whether those places accept them, and what is misconfigured. With an entry file it also finds SDKs
-bundled into it, which cannot be traced.
+bundled into it, which no hook reaches.
 
 Options:
   --folder DIR   folder of the application (default: the current one)
@@ -48,8 +48,9 @@ function render({ runtime, modules, destinations, problems }: Findings): string 
     `@opentelemetry/api ${runtime.opentelemetry_api ?? 'missing'}, SDK ${runtime.opentelemetry_sdk ?? 'missing'}`,
     '',
   ];
+  const width = Math.max(...modules.map(({ name }) => name.length));
   for (const { name, version, supported, state } of modules) {
-    lines.push(`${name.padEnd(28)} ${printableLine(version ?? '-').padEnd(12)} ${state} (${supported})`);
+    lines.push(`${name.padEnd(width)} ${printableLine(version ?? '-').padEnd(12)} ${state} (${supported})`);
   }
   lines.push('');
   if (destinations.length === 0) lines.push('Nothing is sent.');

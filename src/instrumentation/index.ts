@@ -36,7 +36,7 @@ export {
   type McpPeer,
   type McpPropagation,
   type McpSide,
-  watchOwnStdio,
+  watchOwnWires,
 } from './mcp/index.ts';
 export { OPENAI_VERSIONS, OpenAIInstrumentation, type OpenAIInstrumentationConfig } from './openai.ts';
 export type { ModelInstrumentationConfig } from './shared/index.ts';

@@ -11,7 +11,7 @@ import {
 } from '../base/index.ts';
 import { createOtlpExporter, DurableSpanProcessor } from '../durable/index.ts';
 import { drainShadows } from '../execution/index.ts';
-import { openCalls, watchOwnStdio } from '../instrumentation/index.ts';
+import { openCalls, watchOwnWires } from '../instrumentation/index.ts';
 import type { PostgresSpanExporter } from '../postgres/index.ts';
 import { DeferredEnrichment, Enricher, type ObservatorySpanProcessorOptions } from '../processor/index.ts';
 import { FlushAfterResponse } from './after-response.ts';
@@ -49,7 +49,7 @@ export interface Observatory extends AsyncDisposable {
 /**
  * Sets up OpenTelemetry for a program without an SDK: a tracer provider with the `ObservatorySpanProcessor`, export to
  * Postgres and over OTLP/HTTP by a `DurableSpanProcessor` each (configured by `OTEL_BSP_*`), metrics over OTLP/HTTP, context across `await`, W3C propagation, and a bounded
- * flush at exit. An MCP server on stdio has spans, also a bundled one; other SDKs have them by `register` or the
+ * flush at exit. An MCP server has spans, also a bundled one; other SDKs have them by `register` or the
  * instrumentations.
  *
  * Beside an SDK that runs already, its spans are enriched and stored; or add `ObservatorySpanProcessor` and
@@ -65,7 +65,7 @@ export async function startObservatory(options: StartOptions = {}): Promise<Obse
   const from = await joinRunning(observatory);
   if (hasNoHooks) return observatory;
   const { shutdown } = observatory;
-  const endWatch = watchOwnStdio({ captureContent: options.captureContent }, from);
+  const endWatch = watchOwnWires({ captureContent: options.captureContent }, from);
   return Object.assign(observatory, { shutdown: () => shutdown().finally(endWatch) });
 }
 

@@ -11,17 +11,23 @@ import type { Telemetry } from './telemetry.ts';
 
 /** Registered, so that all copies of this package in a process share it: a program may have bundled one. */
 const STDIO_HOOKED = Symbol.for('mcp-observatory stdio is hooked');
+const HTTP_HOOKED = Symbol.for('mcp-observatory http is hooked');
 
 /** Whether a hook of the SDK has met a request to a server on this process's stdin and stdout. */
 export const isStdioHooked = (): boolean => Reflect.has(globalThis, STDIO_HOOKED);
+/** Whether a hook of the SDK has met a request to a server over HTTP. */
+export const isHttpHooked = (): boolean => Reflect.has(globalThis, HTTP_HOOKED);
 
 /** Notes that a hook sees what the server on a transport is asked. */
 export function noteHooked(telemetry: Telemetry, { _transport: transport }: ProtocolLike): void {
+  if (transport === undefined || (isStdioHooked() && isHttpHooked())) return;
   // A client is asked on a transport of its own.
-  if (isStdioHooked() || transport === undefined || '_serverParams' in transport) return;
+  if ('_serverParams' in transport || '_url' in transport) return;
   const { transport: kind } = connectionOn(transport, telemetry).facts.peer;
-  // A transport that is not the SDK's may be on stdio.
-  if (kind === 'stdio' || kind === 'unknown') Reflect.set(globalThis, STDIO_HOOKED, true);
+  // A transport that is not the SDK's may be on either.
+  const isUnknown = kind === 'unknown';
+  if (kind === 'stdio' || isUnknown) Reflect.set(globalThis, STDIO_HOOKED, true);
+  if (kind === 'http' || kind === 'sse' || isUnknown) Reflect.set(globalThis, HTTP_HOOKED, true);
 }
 
 /**

@@ -12,7 +12,7 @@ import { BY_HAND, type McpModule, patchModule } from './manual.ts';
 import { Telemetry } from './telemetry.ts';
 import type { McpInstrumentationConfig } from './types.ts';
 import { MCP_KINDS } from './types.ts';
-import { watchStdio } from './wire.ts';
+import { watchWires } from './wire.ts';
 
 const V1_PACKAGE = '@modelcontextprotocol/sdk';
 const V1_RANGE = ['>=1.9.0 <2'];
@@ -58,12 +58,13 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
   }
 
   /**
-   * Watches the process's own stdin and stdout for a server whose SDK no hook can see, for it is bundled; it gets the
-   * spans of a hooked one. Each message still has one span, and a program that is no MCP server is left alone.
+   * Watches the process's own stdin and stdout, and the requests to its HTTP servers, for a server whose SDK no hook can
+   * see, for it is bundled; it gets the spans of a hooked one. Each message still has one span, and a program that is no
+   * MCP server is left alone.
    * @returns a function that ends it.
    */
   watchWire(): () => void {
-    return watchStdio(this.telemetry);
+    return watchWires(this.telemetry);
   }
 
   override enable(): void {

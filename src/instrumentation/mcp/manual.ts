@@ -9,7 +9,7 @@ import { type PatchedMethods, patchProtocol } from './patch-protocol.ts';
 import { Telemetry } from './telemetry.ts';
 import type { McpInstrumentationConfig } from './types.ts';
 import { MCP_KINDS } from './types.ts';
-import { watchStdio } from './wire.ts';
+import { watchWires } from './wire.ts';
 
 /** What a copy of the SDK is called in the report of hooked modules when the application has handed it over. */
 export const BY_HAND = 'MCP SDK, by hand';
@@ -84,9 +84,9 @@ function globalProviders(): readonly unknown[] {
  * @param provider where its spans start.
  * @returns a function that ends it.
  */
-export function watchOwnStdio(config: McpInstrumentationConfig, provider: TracerProvider): () => void {
+export function watchOwnWires(config: McpInstrumentationConfig, provider: TracerProvider): () => void {
   const meter = metrics.getMeter(MCP_SCOPE, VERSION);
-  return watchStdio(new Telemetry(provider.getTracer(MCP_SCOPE, VERSION), meter, config, true));
+  return watchWires(new Telemetry(provider.getTracer(MCP_SCOPE, VERSION), meter, config, true));
 }
 
 let shared: SharedTelemetry | undefined;

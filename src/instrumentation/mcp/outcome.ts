@@ -123,7 +123,7 @@ function isHttpStatus(value: unknown): value is number {
   return typeof value === 'number' && value >= 100 && value < 600;
 }
 
-function outcomeOfStatus(status: number, message: string | undefined): RequestOutcome {
+export function outcomeOfStatus(status: number, message?: string | undefined): RequestOutcome {
   return { errorType: String(status), summary: `HTTP ${status}`, message };
 }
 

@@ -82,7 +82,7 @@ function patchedEntry(self: unknown, args: unknown[], original: Method, telemetr
   return guard.call('mcp.http.call', active, original, self, args);
 }
 
-function readHttpClient(request: unknown): HttpClient | undefined {
+export function readHttpClient(request: unknown): HttpClient | undefined {
   const { socket, httpVersion, headers } = (request ?? {}) as {
     readonly headers?: HttpClient['headers'];
     readonly socket?: { readonly remoteAddress?: unknown; readonly remotePort?: unknown };

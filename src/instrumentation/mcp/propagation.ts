@@ -8,6 +8,7 @@ import {
   isSpanContextValid,
   type Link,
   propagation,
+  ROOT_CONTEXT,
   type Span,
   type TextMapGetter,
   TraceFlags,
@@ -65,6 +66,13 @@ function withCarrier(meta: MessageParams['_meta'], carrier: Record<string, strin
   // A state forwarded from upstream does not belong to the parent written here.
   if ('traceparent' in carrier && !('tracestate' in carrier) && 'tracestate' in both) delete both.tracestate;
   return both;
+}
+
+/** `from` with the span that the headers of an HTTP request name, unless one is active there. */
+export function withHeaderContext(from: Context, headers: Readonly<Record<string, unknown>>): Context {
+  if (trace.getSpan(from) !== undefined) return from;
+  const remote = trace.getSpanContext(propagation.extract(ROOT_CONTEXT, headers, META_GETTER));
+  return remote === undefined ? from : trace.setSpanContext(from, remote);
 }
 
 export interface SpanPlace {

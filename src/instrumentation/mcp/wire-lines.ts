@@ -1,4 +1,4 @@
-/** JSON-RPC messages in the bytes of a wire, one message or batch a line. */
+/** JSON-RPC messages in the bytes of a wire, one message or batch a line, an event or a body. */
 import { isObject } from '../../json/index.ts';
 import type { McpMessage, RequestId } from './internal-types.ts';
 
@@ -7,8 +7,15 @@ const MAX_LINE_BYTES = 1024 * 1024;
 const END_BYTES = 1024;
 const NEWLINE = 0x0a;
 
+/** White space, a byte order mark, and the brackets of JSON. */
+export const FIRST_BYTES: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0x7b, 0x5b]);
+
+/** `events`: Server-Sent Events, of which each has its message in one line. */
+export type WireForm = 'lines' | 'events' | 'body';
+
 /** Puts lines together from chunks. Holds no more than `MAX_LINE_BYTES` of a line, in a copy of its own. */
 export class WireLines {
+  form: WireForm;
   readonly #take: (messages: readonly McpMessage[]) => void;
   /** The first `#length` bytes hold a line that has not ended. */
   #held: Buffer = Buffer.alloc(END_BYTES);
@@ -17,8 +24,9 @@ export class WireLines {
   #head: Buffer | undefined;
 
   /** @param take Called for each line that is not blank, with its messages; none if it is no JSON-RPC. */
-  constructor(take: (messages: readonly McpMessage[]) => void) {
+  constructor(take: (messages: readonly McpMessage[]) => void, form: WireForm = 'lines') {
     this.#take = take;
+    this.form = form;
   }
 
   /** Bytes held of the line that has not ended. */
@@ -31,16 +39,25 @@ export class WireLines {
       this.#addBytes(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length));
     } else if (typeof chunk === 'string') {
       const isUtf8 = typeof encoding !== 'string' || /^(?:utf-?8|buffer)$/i.test(encoding);
-      const isLine = isUtf8 && this.#length === 0 && chunk.length <= MAX_LINE_BYTES;
+      const isLine = this.form === 'lines' && isUtf8 && this.#length === 0 && chunk.length <= MAX_LINE_BYTES;
       // Most servers write a message at a time.
       if (isLine && chunk.indexOf('\n') === chunk.length - 1) this.#takeLine(chunk);
       else this.#addBytes(Buffer.from(chunk, isUtf8 ? 'utf8' : (encoding as BufferEncoding)));
     }
   }
 
+  /** A body has no other end. */
+  end(): void {
+    if (this.#length > 0) this.#end(Buffer.alloc(0));
+  }
+
   #addBytes(bytes: Buffer): void {
     let from = 0;
-    for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, from)) {
+    for (
+      let at = this.form === 'body' ? -1 : bytes.indexOf(NEWLINE);
+      at >= 0;
+      at = bytes.indexOf(NEWLINE, from)
+    ) {
       this.#end(bytes.subarray(from, at));
       from = at + 1;
     }
@@ -58,12 +75,16 @@ export class WireLines {
     this.#length = 0;
     this.#head = undefined;
     if (head === undefined) this.#takeLine(line.toString());
-    else this.#take(envelopeIn(head.toString(), line.subarray(-END_BYTES).toString()));
+    else this.#take(envelopeIn(this.#stripField(head.toString()), line.subarray(-END_BYTES).toString()));
     if (this.#held.length > MAX_IDLE_BYTES) this.#held = Buffer.alloc(END_BYTES);
   }
 
   #takeLine(line: string): void {
-    if (/\S/.test(line)) this.#take(listMessages(line));
+    if (/\S/.test(line)) this.#take(listMessages(this.#stripField(line)));
+  }
+
+  #stripField(line: string): string {
+    return this.form === 'events' && line.startsWith('data:') ? line.slice('data:'.length) : line;
   }
 
   #hold(piece: Buffer): void {
@@ -93,7 +114,7 @@ export class WireLines {
 const MAX_IDLE_BYTES = 64 * 1024;
 
 function listMessages(line: string): readonly McpMessage[] {
-  if (!/^[\s\ufeff]*[[{]/.test(line)) return [];
+  if (!/^[\s\ufeff]*[[{]/.test(line) || !line.includes('"jsonrpc"')) return [];
   try {
     const parsed: unknown = JSON.parse(line.charCodeAt(0) === 0xfeff ? line.slice(1) : line);
     const all: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];

@@ -12,28 +12,19 @@
 import { fstatSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import { onStdinUse, onStdoutUse } from '../../base/index.ts';
-import { reportHooked } from '../shared/index.ts';
-import { asProtocolVersion, connectionOn } from './connection.ts';
-import { isStdioHooked, receiveNotification, receiveRequest } from './inbound.ts';
+import { watchHttp } from './http-wire.ts';
+import { isStdioHooked } from './inbound.ts';
 import type { McpMessage, TransportLike } from './internal-types.ts';
-import { PROGRESS } from './methods.ts';
 import type { Operation } from './operation.ts';
-import { answerRequest } from './outbound.ts';
-import { outcomeOfResult } from './outcome.ts';
+import { type Shadow, shadowMethod } from './shadow.ts';
 import type { Telemetry } from './telemetry.ts';
-import { WireLines } from './wire-lines.ts';
+import { FIRST_BYTES, WireLines } from './wire-lines.ts';
+import { opensMcp, Wire, WireServer } from './wire-server.ts';
 
 /** The name of such a server in the report of what is hooked. */
 const BY_WIRE = 'MCP server, by its stdin and stdout';
-/** Messages that are kept until the first answer. */
-const MAX_WAITING = 32;
 /** Longest first line that is waited for. */
 const MAX_FIRST_BYTES = 64 * 1024;
-/** White space, a byte order mark, and the brackets of JSON. */
-const FIRST_BYTES: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0x7b, 0x5b]);
-
-type Method = (this: unknown, ...args: unknown[]) => unknown;
-
 /** Has the shape of the SDK's transport for a server on stdio. */
 class StdioWire implements TransportLike {
   readonly sessionId: unknown = undefined;
@@ -42,15 +33,24 @@ class StdioWire implements TransportLike {
 }
 
 /** Set while a copy of this package watches. */
-const WATCHED = Symbol.for('mcp-observatory stdio is watched');
+const WATCHED = Symbol.for('mcp-observatory wires are watched');
 
 /**
- * Watches the process's stdio from the first use of `process.stdin` on, unless that is watched already.
+ * Watches the process's stdio from the first use of `process.stdin` on, and its HTTP servers, unless they are watched
+ * already.
  * @returns a function that ends it and puts everything back.
  */
-export function watchStdio(telemetry: Telemetry): () => void {
-  if (!isMainThread || !isPiped() || Reflect.has(globalThis, WATCHED)) return () => {};
+export function watchWires(telemetry: Telemetry): () => void {
+  if (Reflect.has(globalThis, WATCHED)) return () => {};
   Reflect.set(globalThis, WATCHED, true);
+  const ends = [watchHttp(telemetry), ...(isMainThread && isPiped() ? watchStdio(telemetry) : [])];
+  return () => {
+    for (const end of ends) end();
+    Reflect.deleteProperty(globalThis, WATCHED);
+  };
+}
+
+function watchStdio(telemetry: Telemetry): readonly (() => void)[] {
   let watch: StdioWatch | undefined;
   // Known from its first use on, also by a program that writes before it reads.
   const endStdout = onStdoutUse(() => {});
@@ -59,12 +59,7 @@ export function watchStdio(telemetry: Telemetry): () => void {
       watch = new StdioWatch(telemetry, stdin);
     });
   });
-  return () => {
-    endStdin();
-    endStdout();
-    watch?.stop();
-    Reflect.deleteProperty(globalThis, WATCHED);
-  };
+  return [endStdin, endStdout, () => watch?.stop()];
 }
 
 /** Clients start their servers on pipes; Node's `spawn` makes these of sockets. */
@@ -78,33 +73,31 @@ function isPiped(): boolean {
 }
 
 class StdioWatch {
-  readonly #telemetry: Telemetry;
-  readonly #protocol = { _transport: new StdioWire() };
+  readonly #wire: Wire;
+  readonly #server: WireServer;
   readonly #incoming = new WireLines((messages) => this.#receive(messages));
-  readonly #outgoing = new WireLines((messages) => this.#send(messages));
+  readonly #outgoing = new WireLines((messages) => this.#server.send(messages));
   readonly #undo: (() => void)[] = [];
-  /** Until the first answer it is not known whether a hook of the SDK sees the messages too. */
-  #waiting: { readonly message: McpMessage; readonly arrivedAt: number }[] | undefined = [];
   #isServer = false;
-  #isStopped = false;
   /** Requests that the chunk at hand has brought. */
   #begun: Operation[] = [];
 
   constructor(telemetry: Telemetry, stdin: unknown) {
-    this.#telemetry = telemetry;
-    this.#shadow(stdin, 'push', (original, self, args) => this.#pushed(original, self, args));
+    this.#wire = new Wire(telemetry, BY_WIRE, isStdioHooked, () => {
+      for (const undo of this.#undo.splice(0)) undo();
+    });
+    this.#server = new WireServer(this.#wire, new StdioWire());
+    this.#undo.push(shadowMethod(stdin, 'push', (...call) => this.#pushed(...call)));
   }
 
   stop(): void {
-    this.#isStopped = true;
-    this.#waiting = undefined;
-    for (const undo of this.#undo.splice(0)) undo();
+    this.#wire.stop();
   }
 
-  #pushed(original: Method, self: unknown, args: unknown[]): unknown {
-    const { guard, enabled } = this.#telemetry;
+  #pushed(...[original, self, args]: Parameters<Shadow>): unknown {
+    const { guard, enabled } = this.#wire.telemetry;
     this.#begun = [];
-    if (enabled && !this.#isStopped) guard.run('mcp.wire.in', () => this.#look(args[0]));
+    if (enabled && !this.#wire.isStopped) guard.run('mcp.wire.in', () => this.#look(args[0]));
     const [operation, ...others] = this.#begun;
     // What a handler does belongs to its request, if it came alone.
     if (operation === undefined || others.length > 0) return original.apply(self, args);
@@ -121,27 +114,22 @@ class StdioWatch {
   }
 
   #receive(messages: readonly McpMessage[]): void {
-    if (!this.#isServer && isOpening(messages[0])) this.#beginServer();
-    if (!this.#isServer || isStdioHooked()) this.stop();
-    if (this.#isStopped) return;
-    for (const message of messages) {
-      if (typeof message.method !== 'string') continue;
-      if (this.#waiting === undefined) this.#begin(message);
-      else if (this.#waiting.length < MAX_WAITING) this.#waiting.push({ message, arrivedAt: Date.now() });
-    }
+    if (!this.#isServer && opensMcp(messages[0])) this.#beginServer();
+    if (!this.#isServer) this.stop();
+    else if (this.#wire.check(false)) this.#begun.push(...this.#server.receive(messages));
   }
 
   #beginServer(): void {
     this.#isServer = true;
-    const written = (original: Method, self: unknown, args: unknown[]) => {
-      const { guard, enabled } = this.#telemetry;
-      if (enabled && !this.#isStopped) guard.run('mcp.wire.out', () => this.#written(args));
+    const written: Shadow = (original, self, args) => {
+      const { guard, enabled } = this.#wire.telemetry;
+      if (enabled && !this.#wire.isStopped) guard.run('mcp.wire.out', () => this.#written(args));
       return original.apply(self, args);
     };
     // A server that writes to the descriptor itself has no such stream, and is not watched.
     this.#undo.push(
       onStdoutUse((stdout) => {
-        for (const name of ['_write', '_writev']) this.#shadow(stdout, name, written);
+        for (const name of ['_write', '_writev']) this.#undo.push(shadowMethod(stdout, name, written));
       }),
     );
   }
@@ -151,71 +139,9 @@ class StdioWatch {
     if (!Array.isArray(chunk)) this.#outgoing.add(chunk, encoding);
     else for (const one of chunk as readonly WrittenChunk[]) this.#outgoing.add(one.chunk, one.encoding);
   }
-
-  #begin(message: McpMessage, arrivedAt?: number): void {
-    if (message.id !== undefined && message.id !== null) {
-      const operation = receiveRequest(this.#telemetry, this.#protocol, message, undefined, arrivedAt);
-      if (operation !== undefined) this.#begun.push(operation);
-      return;
-    }
-    const { operation } = receiveNotification(this.#telemetry, this.#protocol, message, undefined) ?? {};
-    operation?.end(outcomeOfResult(operation.method, undefined));
-  }
-
-  #send(messages: readonly McpMessage[]): void {
-    for (const message of messages) {
-      if (message.method === undefined) this.#answer(message);
-      else if (message.method === PROGRESS && this.#waiting === undefined)
-        this.#received.withToken(message.params?.progressToken)?.progress(message.params ?? {});
-    }
-  }
-
-  #answer(message: McpMessage): void {
-    if (isStdioHooked()) this.stop();
-    if (this.#isStopped) return;
-    if (this.#waiting !== undefined) this.#endWaiting(this.#waiting);
-    answerRequest(connectionOn(this.#protocol._transport, this.#telemetry), message);
-  }
-
-  #endWaiting(waiting: readonly { readonly message: McpMessage; readonly arrivedAt: number }[]): void {
-    this.#waiting = undefined;
-    reportHooked({ name: BY_WIRE, version: undefined, patched: ['stdin', 'stdout'], missing: [] });
-    for (const { message, arrivedAt } of waiting) this.#begin(message, arrivedAt);
-  }
-
-  get #received() {
-    return connectionOn(this.#protocol._transport, this.#telemetry).received;
-  }
-
-  /** Sets a method of one object alone; undone only while nobody else has set it since. */
-  #shadow(
-    holder: unknown,
-    name: string,
-    around: (original: Method, self: unknown, args: unknown[]) => unknown,
-  ): void {
-    const object = holder as Record<string, unknown>;
-    const original = object[name];
-    if (typeof original !== 'function') return;
-    const own = Object.getOwnPropertyDescriptor(object, name);
-    const value = function (this: unknown, ...args: unknown[]): unknown {
-      return around(original as Method, this, args);
-    };
-    Object.defineProperty(object, name, { value, configurable: true, writable: true, enumerable: false });
-    this.#undo.push(() => {
-      if (object[name] !== value) return;
-      if (own === undefined) delete object[name];
-      else Object.defineProperty(object, name, own);
-    });
-  }
 }
 
 interface WrittenChunk {
   readonly chunk: unknown;
   readonly encoding: unknown;
-}
-
-/** Whether a message opens MCP, and none of the other protocols that speak JSON-RPC over stdio. */
-function isOpening({ method, params }: McpMessage = {}): boolean {
-  const version = params?.protocolVersion ?? params?._meta?.['io.modelcontextprotocol/protocolVersion'];
-  return typeof method === 'string' && asProtocolVersion(version) !== undefined;
 }

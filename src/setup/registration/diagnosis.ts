@@ -168,13 +168,13 @@ async function readEntry(entry: string): Promise<Entry> {
   const bundled = BUNDLE_MARKS.filter(([, mark]) => source.includes(mark)).map(([name]) => name);
   const problems = bundled.map((name) => ({
     code: 'BUNDLED',
-    message: `${name} is bundled into ${entry}, where no hook reaches it.${name === MCP_SDK ? ON_STDIO : ''} Mark it as external, or hand it to manuallyInstrument()`,
+    message: `${name} is bundled into ${entry}, where no hook reaches it.${name === MCP_SDK ? BY_WIRE : ''} Mark it as external, or hand it to manuallyInstrument()`,
   }));
   return { bundled, problems };
 }
 
-const ON_STDIO =
-  ' Only what a server gets on stdin and answers on stdout is traced by register all the same, nothing over HTTP.';
+const BY_WIRE =
+  ' What a server gets and answers on stdin and stdout or over HTTP (not HTTP/2) is traced by register all the same; what a client sends is not.';
 
 async function installedVersion(folder: string, name: string): Promise<string | undefined> {
   return (await installedPackage(folder, name))?.version;
