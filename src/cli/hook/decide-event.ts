@@ -20,7 +20,7 @@ import {
   type ToolDefinition,
 } from '../../policy/index.ts';
 import { resolveCaptureContent } from '../../processor/index.ts';
-import { type CommandIo, usageError } from '../command-line/index.ts';
+import { type CommandIo, UP_ADDRESS, usageError } from '../command-line/index.ts';
 import { type ActionCall, listCalls } from './agent-calls.ts';
 import type { HookAnswer, HookClient } from './clients.ts';
 
@@ -69,9 +69,6 @@ export async function decideEvent(
 function today(): string {
   return new Date().toISOString().slice(0, 10);
 }
-
-/** An `up` at its usual port. */
-const UP_ADDRESS = 'http://127.0.0.1:4320';
 
 /** Decides all that one use of a tool does. The strictest decision counts. */
 async function decideCalls(
