@@ -81,7 +81,10 @@ async function decideCalls(
   const ledger = env.MCP_OBSERVATORY_DATABASE_URL?.trim() || UP_ADDRESS;
   using gate = new PolicyGate({ policy: readHookPolicy(policy, isEnforced), ledger });
   gate.assertReady();
-  const meant = [...calls, ...calls.flatMap(({ unsure }) => unsure ?? [])];
+  const meant = [
+    ...calls,
+    ...calls.flatMap(({ unsure, holds }) => [unsure ?? [], holds?.slice(0, 1) ?? []].flat()),
+  ];
   for (const [server, tools] of listDefinitions(meant)) await gate.refreshTools(server, tools);
   const session = event.session_id ?? event.conversation_id;
   const sessionId = typeof session === 'string' ? session : undefined;
@@ -89,7 +92,9 @@ async function decideCalls(
   const toCall = ({ server, definition, args }: ActionCall) => {
     return { server, tool: definition.name, args, sessionId, runId: sessionId };
   };
-  for (const { unsure, ...sure } of calls) {
+  const isDenied = (call: ActionCall) => gate.evaluate(toCall(call)).reasonCode === 'rule_denied';
+  const all = calls.flatMap((call) => [call, ...(call.holds?.filter(isDenied).slice(0, 1) ?? [])]);
+  for (const { unsure, ...sure } of all) {
     // Where no rule is about such files, the one that allows the program is enough.
     const may = unsure === undefined ? undefined : gate.evaluate(toCall(sure));
     if (may?.decision === 'allow' || may?.reasonCode === 'not_allowlisted') continue;
