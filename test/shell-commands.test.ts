@@ -74,6 +74,8 @@ const READ: readonly (readonly [command: string, ...actions: string[]])[] = [
   ['curl -sXd u', 'curl -sXd u', '@http://u'],
   ['curl -sSoa -sd@b --head u', 'curl -sSoa -sd@b --head u', '>a', '<b', '@http://u'],
   ['curl -sxv --netrc u', 'curl -sxv --netrc u', '@http://v', '<u', '@http://u'],
+  ["curl -w '%output{a}' u", 'curl -w %output{a} u', '>a', '@http://u'],
+  ['openssl s_client -connect a:1', 'openssl s_client -connect a:1', '@http://a:1'],
   ['grep -rea b', 'grep -rea b', '<b'],
   ['sed --expr=p a', 'sed --expr=p a', '<a', '?'],
   ['sed --in-p p a', 'sed --in-p p a', '>a'],

@@ -80,10 +80,10 @@ const FILES: Readonly<Record<string, FileWords>> = {
   curl: {
     operands: 'fetch',
     valued:
-      '-A -C -P -Q -U -X -Y -e -h -m -r -t -u -w -y -z --max-time --referer --request --retry --user --user-agent --write-out --proxy-user --range --connect-timeout --max-redirs --interface --ciphers',
+      '-A -C -P -Q -U -X -Y -e -h -m -r -t -u -y -z --max-time --referer --request --retry --user --user-agent --proxy-user --range --connect-timeout --max-redirs --interface --ciphers',
     addresses:
       '-x --proxy --preproxy --proxy1.0 --socks4 --socks4a --socks5 --socks5-hostname --url --doh-url --connect-to --resolve',
-    data: '-d -F -H -b --data --data-ascii --data-binary --data-raw --data-urlencode --form --header --proxy-header --json --url-query --cookie',
+    data: '-d -F -H -b -w --write-out --data --data-ascii --data-binary --data-raw --data-urlencode --form --header --proxy-header --json --url-query --cookie',
     reads:
       '-T --upload-file -K --config --cacert --cert -E --key --netrc-file --unix-socket --abstract-unix-socket',
     tells: '-K --config',
@@ -91,6 +91,7 @@ const FILES: Readonly<Record<string, FileWords>> = {
       '-o --output -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --etag-save --output-dir',
   },
   openssl: {
+    addresses: '-connect -proxy -host',
     reads: '-in -key -inkey -cert -CA -CAkey -config -file -passin',
     writes: '-out -keyout -CAserial -writerand',
   },
@@ -171,7 +172,7 @@ export function fileActions(
   if (program === 'curl') opened.push(...words.flatMap(ofCurl));
   const writesElse = known.otherwise !== undefined && !opened.some(({ kind }) => kind === 'write_file');
   const actions = [...told, ...opened.flatMap(({ word, kind }) => toAction(word, kind))];
-  if (fetches) actions.push(...[...operands, ...addresses].flatMap(ofAddress));
+  actions.push(...[...(fetches ? operands : []), ...addresses].flatMap(ofAddress));
   if (writesElse) actions.push({ kind: 'write_file', path: known.otherwise ?? '.' });
   if (known.operands === undefined || program === 'wget') actions.push(...namedFiles(program, words));
   if (adds && known.operands !== undefined)
@@ -262,6 +263,8 @@ function ofCurl(word: CommandWord): { word: CommandWord; kind: 'read_file' | 'wr
   const text = word.value ?? word.text;
   if (/^-(?:[A-Za-z]*[OJ]|-remote-name(?:-all)?)/.test(text))
     return [{ word: { text, value: '.' }, kind: 'write_file' }];
+  const [, output] = /%output\{(?:>>)?([^}]*)/.exec(text) ?? [];
+  if (output !== undefined) return [{ word: { text, value: output }, kind: 'write_file' }];
   const [, local] = /^file:\/*(\/.*)$/is.exec(text) ?? [];
   return local === undefined ? [] : [{ word: { text, value: word.value && local }, kind: 'read_file' }];
 }
