@@ -112,6 +112,8 @@ const limits = { processes: options.long ? 2 : PROCESSES, fileTimeoutMs: options
 await using server = noPostgres() ? undefined : await startOwnPostgres();
 const env = {
   ...process.env,
+  // No test finds a page that somebody runs on this machine.
+  XDG_STATE_HOME: join(templates, 'state'),
   // What npm has fetched before it does not ask for again.
   npm_config_prefer_offline: 'true',
   OBSERVATORY_TEST_BUNDLES: await bundleServers(join(templates, 'servers')),

@@ -202,7 +202,7 @@ describe('the embedded database', () => {
   test('others of its user read it beside its owner where that shares it, and write nothing', async () => {
     const beside = () => openDatabase({ dataDir, mayShare: true });
     await assert.rejects(beside(), { message: /is in use by process/ });
-    await db.share?.('http://127.0.0.1:9');
+    await db.share?.({ spansUrl: 'http://127.0.0.1:9' });
     await assert.rejects(openDatabase({ dataDir }), { message: /is in use by process/ });
     const other = await beside();
     const values = [new Date('2026-01-02'), Buffer.from([0, 255]), ['a'], 2n ** 60n];

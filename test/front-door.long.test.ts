@@ -8,13 +8,18 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { serialize } from 'node:v8';
 import { PostgresReviewQueue } from '../src/approvals/index.ts';
 import { guardedCall, type PolicyDeniedError, PolicyGate } from '../src/policy/index.ts';
 import { PostgresLedger } from '../src/policy/postgres-ledger.ts';
+import { DEFAULT_DATA_DIR } from '../src/postgres/index.ts';
+import { stdio } from './support/example-servers.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
 import { getAsBrowser, post } from './support/http-post.ts';
+import { ScriptedProvider, type Turn } from './support/scripted-provider.ts';
 import { sized } from './support/size.ts';
 import { tempDir } from './support/temp-dir.ts';
 import { waitUntil } from './support/wait-until.ts';
@@ -29,8 +34,8 @@ const store = join(tempDir(), 'store');
 const earlier = process.env.XDG_STATE_HOME;
 let up: { child: ChildProcess; page: string; address: string };
 
-async function startUp(port = '0'): Promise<typeof up> {
-  const args = ['--json', '--data-dir', store, '--port', port, '--http-port', '0', '--grpc-port', '0'];
+async function startUp(port = '0', dataDir = store): Promise<typeof up> {
+  const args = ['--json', '--data-dir', dataDir, '--port', port, '--http-port', '0', '--grpc-port', '0'];
   const child = spawn(process.execPath, [MAIN, 'up', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');
   const { page, mcp } = JSON.parse(String(line)) as { page: string; mcp: string };
@@ -42,7 +47,7 @@ async function kill(): Promise<void> {
   await once(up.child, 'exit');
 }
 
-const noted = (): { gate_token: string; read_token: string; store: string } =>
+const noted = (): { door: { url: string; token: string }; read_token: string; store: string } =>
   JSON.parse(readFileSync(join(state, 'mcp-observatory', `page-${new URL(up.address).port}.json`), 'utf8'));
 
 const keyOf = (effect: string, id: string): string =>
@@ -120,6 +125,27 @@ test('more gates at once than `up` takes connections: no sum is passed, and ever
   assert.deepEqual([...new Set(states)], ['done']);
 });
 
+const APPROVAL = Buffer.from('{"decision":"approve"}');
+const bearer = (token: string) => ({ ...JSON_TYPE, authorization: `Bearer ${token}` });
+
+/** The first call that waits at a page. */
+async function waiting(address: string, token: string): Promise<string> {
+  let id: string | undefined;
+  await waitUntil(async () => {
+    const { body } = await post(`${address}/api/waiting`, bearer(token), undefined, 'GET');
+    id = (JSON.parse(String(body)) as { open: { id: string }[] }).open[0]?.id;
+    return id !== undefined;
+  });
+  return String(id);
+}
+
+/** What a browser that opened the printed address sends. */
+async function sessionAt({ page, address }: typeof up): Promise<Record<string, string>> {
+  const { headers } = await getAsBrowser(page);
+  const key = new URL(String(headers.location), address).searchParams.get('key') ?? '';
+  return { ...JSON_TYPE, cookie: String(headers['set-cookie']?.[0]), 'x-observatory-key': key };
+}
+
 test('a gate of another process waits for the person at the page, and its token decides and reads nothing', async () => {
   await using queue = new PostgresReviewQueue({ connection: up.address });
   using gate = new PolicyGate({
@@ -128,25 +154,21 @@ test('a gate of another process waits for the person at the page, and its token 
     approvals: { queue, waitMs: 60_000 },
   });
   const decided = gate.authorize(HELD_CALL);
-  const { gate_token, read_token } = noted();
-  const bearer = (token: string) => ({ ...JSON_TYPE, authorization: `Bearer ${token}` });
-  const open = async (): Promise<string | undefined> => {
-    const { body } = await post(`${up.address}/api/waiting`, bearer(read_token), undefined, 'GET');
-    return (JSON.parse(String(body)) as { open: { id: string }[] }).open[0]?.id;
-  };
-  await waitUntil(async () => (await open()) !== undefined);
-  const path = `${up.address}/api/waiting/${await open()}`;
-  const approval = Buffer.from('{"decision":"approve"}');
-  const asks = (token: string, text: string) =>
-    post(`${up.address}/api/gate`, bearer(token), Buffer.from(JSON.stringify({ text, values: [] })));
-  assert.equal((await post(path, bearer(gate_token), approval)).status, 403);
-  assert.equal((await post(path, bearer(gate_token), undefined, 'GET')).status, 403);
-  assert.equal((await asks(gate_token, `SELECT mcp_reviews_claim('thief', 1000, NULL, NULL)`)).status, 400);
-  assert.equal((await asks(read_token, 'SELECT 1')).status, 403);
-  const { headers } = await getAsBrowser(up.page);
-  const key = new URL(String(headers.location), up.address).searchParams.get('key') ?? '';
-  const session = { ...JSON_TYPE, cookie: String(headers['set-cookie']?.[0]), 'x-observatory-key': key };
-  assert.equal((await post(path, session, approval)).status, 200);
+  const { door, read_token } = noted();
+  const path = `${up.address}/api/waiting/${await waiting(up.address, read_token)}`;
+  const statement = (text: string) => ({ statements: [{ text }], isForeign: false, timeoutMs: 5000 });
+  const asks = (token: string, text: string) => post(door.url, bearer(token), serialize(statement(text)));
+  assert.equal((await post(path, bearer(door.token), APPROVAL)).status, 401);
+  assert.equal((await post(path, bearer(door.token), undefined, 'GET')).status, 401);
+  for (const text of [
+    `SELECT mcp_reviews_claim('thief', 1000, NULL, NULL)`,
+    'DELETE FROM mcp_reviews',
+    'SELECT 1; DELETE FROM mcp_reviews',
+  ])
+    assert.equal((await asks(door.token, text)).status, 400, text);
+  assert.equal((await asks(door.token, 'SELECT 1')).status, 200);
+  assert.equal((await asks(read_token, 'SELECT 1')).status, 401);
+  assert.equal((await post(path, await sessionAt(up), APPROVAL)).status, 200);
   assert.equal((await decided).reasonCode, 'approved');
 });
 
@@ -175,4 +197,52 @@ test('without `up`, over another store, or with another program at its port, a g
   assert.equal(await decide('c'), 'ledger_unavailable');
   other.closeAllConnections();
   other.close();
+});
+
+test("'run' and 'ask' beside an `up` wait for its page, keep effects there and send spans; without one nothing changes", async () => {
+  const folder = tempDir();
+  const near = await startUp('0', join(folder, DEFAULT_DATA_DIR));
+  const { read_token } = JSON.parse(
+    readFileSync(join(state, 'mcp-observatory', `page-${new URL(near.address).port}.json`), 'utf8'),
+  );
+  const SERVER = 'mcp-sharepoint';
+  const tool = 'fetch_sharepoint_doc';
+  const rule = { id: 'read', effect: 'require_approval', server: SERVER, tool, once: 'read:{doc_id}' };
+  const write = (name: string, content: object): string => {
+    writeFileSync(join(folder, name), JSON.stringify(content));
+    return name;
+  };
+  const policy = write('policy.json', { version: 1, rules: [rule] });
+  const config = write('servers.json', { mcpServers: { [SERVER]: stdio(SERVER) } });
+  const args = { doc_id: 'sp-001' };
+  const plan = { text: JSON.stringify({ type: 'call_tool', server: SERVER, tool, args }) };
+  const calls = [{ calls: [{ name: `${SERVER}__${tool}`, arguments: args }] }, { text: 'done' }];
+  const start = async (cwd: string, turns: readonly Turn[], command: readonly string[]) => {
+    const model = await ScriptedProvider.start(turns);
+    const flags = ['--policy', join(folder, policy), '--provider', 'openai'];
+    const child = spawn(
+      process.execPath,
+      [MAIN, ...command, ...flags, '--base-url', model.baseUrl('openai'), '--json', 'Fetch it'],
+      { cwd, env: { ...process.env, OPENAI_API_KEY: 'k' }, stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    const [out] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+    await model.close();
+    return out;
+  };
+  const ask = ['ask', '--servers', join(folder, config)];
+  const run = ['run', '--config', join(folder, config)];
+  assert.match(await start(tempDir(), [plan], ask), /approval_required/);
+  const asked = start(folder, [plan], ask);
+  const path = `${near.address}/api/waiting/${await waiting(near.address, read_token)}`;
+  assert.equal((await post(path, await sessionAt(near), APPROVAL)).status, 200);
+  assert.match(await asked, /"type":\s*"tool_result"/);
+  assert.match(await start(folder, calls, run), /is done once/);
+  assert.match(await start(tempDir(), calls, run), /needs approval|approval_required/i);
+  const stored = async () => {
+    const { body } = await post(`${near.address}/api/runs?fresh`, bearer(read_token), undefined, 'GET');
+    return String(body);
+  };
+  await waitUntil(async () => (await stored()).split(tool).length > 2);
+  near.child.kill('SIGTERM');
+  await once(near.child, 'exit');
 });

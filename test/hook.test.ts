@@ -69,6 +69,13 @@ const POLICY = {
       args: { url: { urlHostIn: ['example.com'] } },
       required: ['url'],
     },
+    {
+      id: 'no keys',
+      effect: 'deny',
+      server: 'files',
+      tool: 'read',
+      args: { path: { pattern: '/key$' } },
+    },
     { id: 'docs', effect: 'allow', server: 'docs', tool: 'search' },
   ],
 };
@@ -115,6 +122,9 @@ async function claude(tool_name: string, tool_input: object): Promise<string> {
 
 test('commands, files, fetches and MCP tools are decided by the rules, the strictest counts', async () => {
   mkdirSync(join(work, 'in'));
+  mkdirSync(join(work, 'held/deep'), { recursive: true });
+  writeFileSync(join(work, 'held/deep/key'), '');
+  writeFileSync(join(work, 'held/other'), '');
   symlinkSync('/etc', join(work, 'out'));
   symlinkSync('/nowhere/at/all', join(work, 'dangling'));
   const cases: readonly (readonly [tool: string, input: object, decision: string])[] = [
@@ -138,6 +148,8 @@ test('commands, files, fetches and MCP tools are decided by the rules, the stric
     ['Bash', { command: 'tar czf in/a.tgz i*' }, 'allow'],
     ['Bash', { command: 'tar czf in/a.tgz o?t' }, 'ask'],
     ['Bash', { command: 'tar xf in/a.tgz -C/' }, 'ask'],
+    ['Bash', { command: 'tar czf in/a.tgz held' }, 'deny'],
+    ['Bash', { command: 'ls held && cat held/other' }, 'allow'],
     ['Bash', { command: 'tar cf in/a.tar out/passwd' }, 'ask'],
     ['Bash', { command: 'tar cf in/a.tar ~/.ssh' }, 'ask'],
     ['Bash', { command: "jq '.. | .a' in/a.json" }, 'allow'],

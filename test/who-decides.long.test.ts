@@ -184,9 +184,9 @@ for (const command of ['ui', 'up']) {
       const [token = '', noted = ''] = names.map((path) => readFileSync(path, 'utf8'));
       assert.equal(token.trim(), page.readToken);
       const { pid } = page.child;
-      const { gate_token, store, ...rest } = JSON.parse(noted);
+      const { door, store, ...rest } = JSON.parse(noted);
       assert.deepEqual(rest, { url: page.address, port: Number(port), pid, read_token: token.trim() });
-      assert.ok(gate_token.length === 43 && store !== '');
+      assert.ok(door.token.length === 43 && store !== '');
       const secret = new URL(page.printed.at(-1) ?? '').searchParams.get('token') ?? '';
       for (const at of [
         token,

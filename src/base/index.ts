@@ -78,6 +78,7 @@ export {
   type RunningPage,
   readOwnText,
   runningPagePath,
+  type StoreDoor,
   userStateFolder,
 } from './running-page.ts';
 export { isOwnScope, isPackageScope, MCP_SCOPE } from './scopes.ts';

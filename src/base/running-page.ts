@@ -3,6 +3,15 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isPidInUse } from './live-process.ts';
 
+/** Where a process that holds a store lets others of its user read it, and gates ask. Nobody decides there. */
+export interface StoreDoor {
+  readonly url: string;
+  /** Ends with the process. */
+  readonly token: string;
+  /** Where the process takes spans, OTLP over HTTP. */
+  readonly spansUrl?: string | undefined;
+}
+
 /** A page that runs, as other programs of the same user find it. None of its tokens decides anything. */
 export interface RunningPage {
   readonly url: string;
@@ -12,8 +21,7 @@ export interface RunningPage {
   readonly store: string;
   /** Reads, as a bearer token. */
   readonly read_token: string;
-  /** Asks for approvals and reserves calls, as a bearer token; ends with the process. */
-  readonly gate_token: string;
+  readonly door: StoreDoor | undefined;
 }
 
 /** The folder of this package for what outlives a process and is no cache. */

@@ -19,7 +19,7 @@ import {
   readFlags,
   usageError,
 } from './command-line/index.ts';
-import { openAuditLog, openGate, POLICY_FLAGS, tellBarred } from './policy-options/index.ts';
+import { joinUp, openAuditLog, openGate, POLICY_FLAGS, tellBarred } from './policy-options/index.ts';
 import { printableLine } from './terminal/index.ts';
 
 const HELP = `Usage: mcp-observatory ask --servers FILE [options] "question"
@@ -38,13 +38,15 @@ Asks one question: at most one tool call, through every gate of the policy.
   --prompt-template ID   template of the question, for policies that require one
   --golden FILE      write the step to this golden, which 'golden replay' runs again without a model or a server
   --json             print the result as JSON
+Beside 'up' spans, approvals and effects go there, as with 'run'.
 The audit trail goes to SAFE_TRACE_DIR, else .mcp-observatory/traces. Exit code 1 when the step was blocked.`;
 
 export const askCommand: Command = {
   help: HELP,
   async run(args, io) {
     const options = readOptions(args, io);
-    using gate = openGate(options.policy, io.env);
+    await using up = await joinUp(io);
+    using gate = openGate(options.policy, io.env, { approvals: up?.approvals });
     gate.assertReady();
     using audit = openAuditLog(io.env);
     const result = await answer(options, gate, audit, io);

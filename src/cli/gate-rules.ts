@@ -77,7 +77,7 @@ export async function runGateExplain(args: readonly string[], io: CommandIo): Pr
   const policy = new Policy(readPolicyFile(findPolicyPath(values, io.env)));
   if (call.method !== undefined) return explainRequest(call, policy, io, values.json === true);
   const tools = await listReadTools(values, io.env);
-  using gate = tools === undefined ? undefined : openGate(values, io.env, tools);
+  using gate = tools === undefined ? undefined : openGate(values, io.env, { tools });
   const listed = gate?.find(call.server, call.tool);
   const request = values.query === undefined ? undefined : new SourceText().add(values.query);
   if (request !== undefined) await takeInSlices(request.read());

@@ -71,7 +71,7 @@ export const gateCommand: Command = groupCommands(
 async function runPlan(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = readFlags(args, { tools: { type: 'string' }, ...POLICY_FLAGS });
   if (values.tools === undefined) throw usageError("'gate plan' needs --tools FILE");
-  using gate = openGate(values, io.env, readToolsFile(values.tools));
+  using gate = openGate(values, io.env, { tools: readToolsFile(values.tools) });
   if (gate.problem !== undefined) io.stderr.writeLine(`mcp-observatory gate: ${gate.problem.message}`);
   for (const { message } of gate.findings) io.stderr.writeLine(`mcp-observatory gate: ${message}`);
   const failures = await pumpJsonl(io, (input, _line, text) => judgePlan(gate, input, text));

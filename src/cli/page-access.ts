@@ -8,6 +8,7 @@ import {
   readOwnText,
   replacePrivateFile,
   runningPagePath,
+  type StoreDoor,
   userStateFolder,
 } from '../base/index.ts';
 import type { Page } from '../ui/index.ts';
@@ -65,14 +66,14 @@ async function findReadToken(io: CommandIo): Promise<string> {
 /** Notes that a page runs over a store, for other programs of this user, until it is disposed of. */
 export async function noteRunningPage(
   io: CommandIo,
-  { address, gateToken }: Page,
+  { address }: Page,
   readToken: string,
   store: string,
+  door: StoreDoor | undefined,
 ): Promise<AsyncDisposable> {
   const port = Number(new URL(address).port);
   const path = runningPagePath(io.env, port);
-  const tokens = { read_token: readToken, gate_token: gateToken };
-  const page: RunningPage = { url: address, port, pid: process.pid, store, ...tokens };
+  const page: RunningPage = { url: address, port, pid: process.pid, store, read_token: readToken, door };
   const written = await replacePrivateFile(path, `${JSON.stringify(page)}\n`).then(
     () => true,
     () => false,

@@ -22,6 +22,7 @@ import {
   wordFlag,
 } from './command-line/index.ts';
 import {
+  joinUp,
   openAuditLog,
   openGateIfGiven,
   POLICY_FLAGS,
@@ -46,6 +47,9 @@ The prompt is read from stdin when it is "-". The API key comes from OPENAI_API_
 GOOGLE_API_KEY, or from the same names in a .env file. With a policy every call goes through the gate, and the audit
 trail goes to SAFE_TRACE_DIR, else .mcp-observatory/traces.
 
+Beside 'up' over the database of this folder, or at its usual port, spans go there, calls that need approval wait up to a
+minute for its page, and sums, sequences and effects are kept there, unless MCP_OBSERVATORY_DATABASE_URL is set.
+
 Ctrl-C ends the run and prints the result so far; a second one ends the command.
 
 Exit codes: 0 the model gave an answer, 1 it did not, 2 bad usage or a file that cannot be read, 130 interrupted.`;
@@ -55,7 +59,8 @@ export const runCommand: Command = {
   help: HELP,
   run: async (args, io) => {
     const { options, json, policy, golden, onEvent } = await readOptions(args, io);
-    using gate = openGateIfGiven(policy, io.env);
+    await using up = await joinUp(io);
+    using gate = openGateIfGiven(policy, io.env, { approvals: up?.approvals });
     using audit = gate && openAuditLog(io.env);
     const interrupt = new AbortController();
     const { signal } = interrupt;

@@ -1,3 +1,4 @@
+import { GATE_STATEMENTS } from '../approvals/index.ts';
 import { useStderrDiag } from '../base/index.ts';
 import { DEFAULT_DATA_DIR } from '../postgres/index.ts';
 import { startPage } from '../ui/index.ts';
@@ -8,6 +9,7 @@ import {
   EXIT_OK,
   findOpenDatabase,
   numberFlag,
+  PAGE_PORT,
   print,
   readFlags,
 } from './command-line/index.ts';
@@ -16,15 +18,13 @@ import { lazyStoreMcp } from './store-mcp.ts';
 import { printableLine } from './terminal/index.ts';
 import { findWebhook } from './webhook.ts';
 
-const DEFAULT_PORT = 4320;
-
 const HELP = `Usage: mcp-observatory ui [options]
 
 Serves the page over the database: runs with their explanation, tools, costs, calls that wait for a person, and
 comparisons; and an MCP endpoint for agents at /mcp. It writes only summaries of new runs and your decisions.
 
 Options:
-  --port N              port (default ${DEFAULT_PORT})
+  --port N              port (default ${PAGE_PORT})
   --host HOST           address to listen at (default 127.0.0.1)
   --as NAME             who decides on the page (default: your user), recorded as page:NAME
   --token TOKEN         one token for the page instead of one for each browser; MCP_OBSERVATORY_PAGE_TOKEN. Anyone
@@ -59,19 +59,19 @@ export const uiCommand: Command = {
     useStderrDiag(io.env.OTEL_LOG_LEVEL);
     using ending = new EndingSignal();
     await using db = await findOpenDatabase(values, io, { signal: ending.giveUp, mayShare: false });
-    await db.share?.();
+    const door = await db.share?.({ gates: GATE_STATEMENTS });
     const access = await pageAccess(values, io);
     await using page = await startPage({
       ...access,
       db,
       mcp: lazyStoreMcp(io, db),
       host: values.host,
-      port: numberFlag('--port', values.port, { to: 65_535, whole: true }) ?? DEFAULT_PORT,
+      port: numberFlag('--port', values.port, { to: 65_535, whole: true }) ?? PAGE_PORT,
       goldens: values.goldens,
       webhook: findWebhook(values.webhook, io.env),
     });
     const { readToken } = access;
-    await using _noted = await noteRunningPage(io, page, readToken, db.name);
+    await using _noted = await noteRunningPage(io, page, readToken, db.name, door);
     const mcp = `${page.address}mcp`;
     const lines = [
       `mcp-observatory ui: ${page.url} over ${db.name}`,

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { GATE_STATEMENTS } from '../approvals/index.ts';
 import { useStderrDiag } from '../base/index.ts';
 import { type Collector, startCollector } from '../collector/index.ts';
 import { DEFAULT_DATA_DIR } from '../postgres/index.ts';
@@ -12,6 +13,7 @@ import {
   EXIT_OK,
   findOpenDatabase,
   numberFlag,
+  PAGE_PORT,
   print,
   readFlags,
 } from './command-line/index.ts';
@@ -22,7 +24,6 @@ import { printableLine } from './terminal/index.ts';
 import { type ImportedTranscripts, importTranscripts } from './transcripts.ts';
 import { findWebhook } from './webhook.ts';
 
-const PAGE_PORT = 4320;
 const HTTP_PORT = 4318;
 const GRPC_PORT = 4317;
 const IMPORT_DAYS = 30;
@@ -113,8 +114,8 @@ export const upCommand: Command = {
       senders: agentSettings(collector.httpUrl ?? '', collector.grpcAddress ?? ''),
       webhook: findWebhook(values.webhook, io.env),
     });
-    await using _noted = await noteRunningPage(io, page, access.readToken, db.name);
-    await db.share?.(collector.httpUrl);
+    const door = await db.share?.({ spansUrl: collector.httpUrl, gates: GATE_STATEMENTS });
+    await using _noted = await noteRunningPage(io, page, access.readToken, db.name, door);
     await using tidying = retention && new Tidying(db, retention, io);
     // Before it says that it is ready: who reads that may end it at once.
     const ended = ending.wait();

@@ -7,11 +7,11 @@ import {
   isProcessAlive,
   ObservatoryError,
   readOwnText,
+  type StoreDoor,
   startOfProcess,
   writePrivateFile,
 } from '../base/index.ts';
 import { isListening, type Liveness, listenIn } from './liveness.ts';
-import type { StoreDoor } from './store-door.ts';
 
 /** Contenders that start at the same time all back off; a few attempts later one of them succeeds. */
 const ATTEMPTS = 5;
@@ -35,10 +35,14 @@ export async function findDoor(path: string): Promise<StoreDoor | undefined> {
     // Only what this user wrote: in a shared folder another one could name an address of its own.
     const owner = parseOwner(readOwnText(join(folder, name)) ?? '');
     if (owner?.door !== undefined && owner.host === hostname() && (await isAlive(folder, owner)))
-      return owner.door;
+      return isLocal(owner.door) ? owner.door : undefined;
   }
   return undefined;
 }
+
+/** A file that came with a folder must send nothing elsewhere. */
+const isLocal = ({ url, spansUrl = url }: StoreDoor): boolean =>
+  [url, spansUrl].every((one) => /^http:\/\/127\.0\.0\.1:\d{1,5}(?:\/|$)/u.test(String(one)));
 
 /**
  * Locks a PGlite data directory for one process: PGlite does not prevent a second one, and the two would corrupt it.

@@ -9,16 +9,18 @@ import {
   makePrivateFolder,
   ObservatoryError,
   type OptionKinds,
+  type StoreDoor,
   secret,
 } from '../base/index.ts';
+import { DatabaseBehindDoor } from './behind-door.ts';
 import { emptyFolder, inspectDataDirectory, placeOfDataDirectory } from './data-directory.ts';
 import { type DataDirectoryLock, findDoor, lockDataDirectory } from './data-directory-lock.ts';
 import { EmbeddedDatabase } from './embedded.ts';
 import { type DriverSource, openPool, type PoolOptions } from './pool.ts';
 import { copyPrepared } from './prepared-directory.ts';
 import { toReading } from './read-only.ts';
-import { databaseBehind, openDoor } from './store-door.ts';
-import type { Database } from './types.ts';
+import { openDoor } from './store-door.ts';
+import type { Database, ShareOptions } from './types.ts';
 
 /** Default directory of the embedded database, relative to the current folder. */
 export const DEFAULT_DATA_DIR: string = join('.mcp-observatory', 'pgdata');
@@ -70,15 +72,49 @@ export async function openDatabase(options: OpenDatabaseOptions = {}): Promise<D
 
 async function openServer(url: string, options: OpenDatabaseOptions): Promise<Database> {
   const pool = await openPool(url, options, options.signal);
-  return {
+  const database = {
     kind: pool.kind,
     name: pool.name,
     query: (text, values) => pool.query(text, values),
     exec: (text) => pool.query(text),
     readOnly: toReading(pool),
-    close: () => pool.end(),
-    [Symbol.asyncDispose]: () => pool.end(),
+  } satisfies Partial<Database>;
+  return withDoor(database, () => pool.end());
+}
+
+/** A database that can be shared until it is closed, which happens once. */
+function withDoor(
+  database: Omit<Database, 'share' | 'close' | typeof Symbol.asyncDispose>,
+  end: () => Promise<void>,
+  note?: (door: StoreDoor) => Promise<void>,
+): Database {
+  let closed: Promise<void> | undefined;
+  let opened: ReturnType<typeof openDoor> | undefined;
+  const close = () => {
+    closed ??= (async () => {
+      await opened?.then(({ stop }) => stop()).catch(() => undefined);
+      await end();
+    })();
+    return closed;
   };
+  const share = async ({ spansUrl, gates }: ShareOptions = {}) => {
+    opened ??= openDoor(database, gates);
+    const { url, token } = await opened;
+    const door = { url, token, spansUrl };
+    await note?.(door);
+    return door;
+  };
+  return { ...database, share, close, [Symbol.asyncDispose]: close };
+}
+
+/** The database of a directory that another process holds and shares; undefined for none. */
+export async function findShared(directory: string): Promise<Database | undefined> {
+  const place = await placeOfDataDirectory(directory);
+  const door = await findDoor(place);
+  if (door === undefined) return undefined;
+  const { spansUrl } = door;
+  const what = `the embedded database ${directory}`;
+  return new DatabaseBehindDoor({ find: () => findDoor(place), name: directory, what, spansUrl });
 }
 
 async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
@@ -91,8 +127,8 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
     );
   }
   if (options.mayShare === true) {
-    const door = await findDoor(await placeOfDataDirectory(directory));
-    if (door !== undefined) return databaseBehind(door, directory);
+    const shared = await findShared(directory);
+    if (shared !== undefined) return shared;
   }
   const at = await options.packageAt?.(PGLITE);
   let lock: DataDirectoryLock | undefined;
@@ -118,29 +154,14 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
         neededFor: 'The embedded database',
       },
     );
-    let closed: Promise<void> | undefined;
-    let door: ReturnType<typeof openDoor> | undefined;
-    const close = () => {
-      closed ??= (async () => {
-        await (await door)?.stop();
-        await embedded.close().finally(lock?.release);
-      })();
-      return closed;
-    };
-    return {
+    const database = {
       kind: 'pglite',
       name: directory,
       query: (text, values) => embedded.query(text, values),
       exec: (text) => embedded.exec(text),
       readOnly: (statements, how) => embedded.readOnly(statements, how),
-      share: async (spansUrl) => {
-        door ??= openDoor(embedded);
-        const { url, token } = await door;
-        await lock?.note({ url, token, spansUrl });
-      },
-      close,
-      [Symbol.asyncDispose]: close,
-    };
+    } satisfies Partial<Database>;
+    return withDoor(database, () => embedded.close().finally(lock?.release), lock?.note);
   } catch (cause) {
     // A half-made database, for instance after a full disk, cannot be opened; the next start begins again.
     if (begun !== undefined) await emptyFolder(begun);

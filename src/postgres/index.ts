@@ -3,6 +3,7 @@
  * to `otlp`.
  */
 export { type SpanWriter, writeInBatches } from './batches.ts';
+export { databaseAt } from './behind-door.ts';
 export { ByteWriter, joinPlaces, type Place } from './byte-writer.ts';
 export { type CheckOptions, checkStore, type StoreCheck, type StoreFinding } from './check.ts';
 export { cleanText } from './clean-text.ts';
@@ -18,7 +19,7 @@ export {
 export { nameOfConnectionString } from './connection-string.ts';
 export { type CopyPool, withClient } from './copy-in.ts';
 export { copyOut } from './copy-out.ts';
-export { DEFAULT_DATA_DIR, type OpenDatabaseOptions, openDatabase } from './database.ts';
+export { DEFAULT_DATA_DIR, findShared, type OpenDatabaseOptions, openDatabase } from './database.ts';
 export { isRowAtFault, TableRefusal, toObservatoryError } from './database-error.ts';
 export { PostgresSpanExporter } from './exporter.ts';
 export { canonicalUuid, spanIdToUuid, traceIdToUuid, uuidToSpanId, uuidToTraceId } from './ids.ts';

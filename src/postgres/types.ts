@@ -5,6 +5,8 @@
  * *queryable* is the narrow interface that we use. A *database* is a queryable that this package opens and closes.
  */
 
+import type { StoreDoor } from '../base/index.ts';
+
 /** Result of a query; only the rows are used. */
 export interface QueryResult {
   readonly rows: readonly Record<string, unknown>[];
@@ -40,6 +42,14 @@ export interface ReadOnlyOptions {
   readonly isForeign?: boolean | undefined;
 }
 
+/** Options of {@link Database.share}. */
+export interface ShareOptions {
+  /** Where this process takes spans, OTLP over HTTP. */
+  readonly spansUrl?: string | undefined;
+  /** The statements of gates, which may write. @defaultValue none */
+  readonly gates?: ReadonlySet<unknown> | undefined;
+}
+
 /** A database opened by `openDatabase`. */
 export interface Database extends Queryable, AsyncDisposable {
   /** A server, or the embedded PGlite. */
@@ -55,11 +65,8 @@ export interface Database extends Queryable, AsyncDisposable {
    *   takes 512 MB of memory, or 5 s while a statement waits.
    */
   readOnly(statements: readonly Statement[], options: ReadOnlyOptions): Promise<readonly QueryResult[]>;
-  /**
-   * Lets other processes of this user read an embedded database until it is closed.
-   * @param spansUrl where this process takes spans, OTLP over HTTP.
-   */
-  share?(spansUrl?: string): Promise<void>;
+  /** Lets other processes of this user read it until it is closed, and gates ask. */
+  share?(options?: ShareOptions): Promise<StoreDoor>;
   /** Where the process that holds an embedded database takes spans, if another one does. */
   readonly spansUrl?: string | undefined;
   /** Closes the connections and releases the data directory. Idempotent. */

@@ -1,9 +1,7 @@
 /** LangChain and LangGraph, in applications made by this test. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { needsData } from '../support/data.ts';
 import { FreshApps, node24 } from '../support/fresh-app.ts';
-import { assertSameDecisions } from '../support/gate-doors.ts';
 import { assertNoContent, assertOneRun, assertStored, assertSums } from '../support/one-run.ts';
 import { assertTaped } from '../support/taped-program.ts';
 
@@ -49,10 +47,6 @@ test('a chain in CommonJS is one trace, with what its functions call themselves'
     'chat gpt-4o',
     'invoke_workflow RunnableSequence',
   ]);
-});
-
-test('LangGraph: gated tools get the decisions of the gate', needsData('policy'), async () => {
-  await assertSameDecisions(apps, folder, ['langgraph']);
 });
 
 test('LangGraph: a recorded program replays alike, and each departure is named', async () => {

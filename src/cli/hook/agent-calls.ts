@@ -12,6 +12,8 @@ export interface ActionCall {
   readonly args: JsonObject;
   /** Of a call that may be meant, and may not: what a person is asked about unless the rules allow it. */
   readonly unsure?: ActionCall;
+  /** Of a folder that is read with all that is in it: the calls that would read that. */
+  readonly holds?: readonly ActionCall[];
 }
 
 const TEXT = { type: 'string' };
@@ -30,6 +32,8 @@ const MAX_NAME = 255;
 /** Files of one use of a tool, and those of a pattern of the shell. */
 const MAX_PATHS = 200;
 const MAX_MATCHES = 1000;
+/** Names in a folder that is read as a whole, those least deep first: what is deeper than these is not looked at. */
+const MAX_HELD = 5000;
 
 /** What a use of a tool does, as calls. */
 export function listCalls(tool: AgentTool, cwd: string): readonly ActionCall[] {
@@ -64,8 +68,8 @@ function listCommandCalls(command: unknown, folder: unknown, cwd: string): reado
     const { names, path } = action;
     const files = listMatches(names, resolve(place, path));
     if (files === undefined) return [unreadable('a pattern of it matches too many files')];
-    const all = [path, ...files.map((name) => join(path, name))];
-    return all.flatMap((one) => callsOfAction({ ...action, path: one }, place));
+    const matched = files.map((name) => ({ ...action, path: join(path, name) }));
+    return [{ ...action, isTree: false }, ...matched].flatMap((one) => callsOfAction(one, place));
   });
 }
 
@@ -74,9 +78,32 @@ function callsOfAction(action: CommandAction, cwd: string): readonly ActionCall[
     const unsure = unreadable(`a program may open '${action.url.slice(0, 200)}'`);
     return [{ ...own('web', 'fetch', { url: action.url }), unsure }];
   }
-  if (action.kind === 'name_file') return callsOfName(action.path, cwd);
   if (!('path' in action)) return [callOfAction(action)];
-  return callsOfPath(action.kind === 'read_file' ? 'read' : 'write', action.path, cwd);
+  const calls =
+    action.kind === 'name_file'
+      ? callsOfName(action.path, cwd)
+      : callsOfPath(action.kind === 'read_file' ? 'read' : 'write', action.path, cwd);
+  const [first, ...others] = calls;
+  if (action.isTree !== true || first === undefined) return calls;
+  return [{ ...first, holds: listHeld(String(first.args.path)) }, ...others];
+}
+
+/** What would be read of a folder. Links in it are names only. */
+function listHeld(top: string): readonly ActionCall[] {
+  const paths: string[] = [];
+  const folders = [top];
+  for (const folder of folders) {
+    if (paths.length >= MAX_HELD) break;
+    try {
+      for (const entry of readdirSync(folder, { withFileTypes: true })) {
+        paths.push(join(folder, entry.name));
+        if (entry.isDirectory()) folders.push(join(folder, entry.name));
+      }
+    } catch {
+      // No folder: what the path names is decided about.
+    }
+  }
+  return paths.slice(0, MAX_HELD).map((path) => own('files', 'read', { path }));
 }
 
 /** The names in a folder that match a pattern of the shell, which finds no hidden ones unless it begins with a dot. */

@@ -20,7 +20,7 @@ import {
   type ToolDefinition,
 } from '../../policy/index.ts';
 import { resolveCaptureContent } from '../../processor/index.ts';
-import { type CommandIo, usageError } from '../command-line/index.ts';
+import { type CommandIo, UP_ADDRESS, usageError } from '../command-line/index.ts';
 import { type ActionCall, listCalls } from './agent-calls.ts';
 import type { HookAnswer, HookClient } from './clients.ts';
 
@@ -70,9 +70,6 @@ function today(): string {
   return new Date().toISOString().slice(0, 10);
 }
 
-/** An `up` at its usual port. */
-const UP_ADDRESS = 'http://127.0.0.1:4320';
-
 /** Decides all that one use of a tool does. The strictest decision counts. */
 async function decideCalls(
   calls: readonly ActionCall[],
@@ -84,7 +81,10 @@ async function decideCalls(
   const ledger = env.MCP_OBSERVATORY_DATABASE_URL?.trim() || UP_ADDRESS;
   using gate = new PolicyGate({ policy: readHookPolicy(policy, isEnforced), ledger });
   gate.assertReady();
-  const meant = [...calls, ...calls.flatMap(({ unsure }) => unsure ?? [])];
+  const meant = [
+    ...calls,
+    ...calls.flatMap(({ unsure, holds }) => [unsure ?? [], holds?.slice(0, 1) ?? []].flat()),
+  ];
   for (const [server, tools] of listDefinitions(meant)) await gate.refreshTools(server, tools);
   const session = event.session_id ?? event.conversation_id;
   const sessionId = typeof session === 'string' ? session : undefined;
@@ -92,7 +92,9 @@ async function decideCalls(
   const toCall = ({ server, definition, args }: ActionCall) => {
     return { server, tool: definition.name, args, sessionId, runId: sessionId };
   };
-  for (const { unsure, ...sure } of calls) {
+  const isDenied = (call: ActionCall) => gate.evaluate(toCall(call)).reasonCode === 'rule_denied';
+  const all = calls.flatMap((call) => [call, ...(call.holds?.filter(isDenied).slice(0, 1) ?? [])]);
+  for (const { unsure, ...sure } of all) {
     // Where no rule is about such files, the one that allows the program is enough.
     const may = unsure === undefined ? undefined : gate.evaluate(toCall(sure));
     if (may?.decision === 'allow' || may?.reasonCode === 'not_allowlisted') continue;

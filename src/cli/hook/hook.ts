@@ -34,8 +34,8 @@ cat, cp, tee, curl and the like open by their words. Rules name them as
 server and tool: shell/run (program, subcommand, words), shell/run_expanded (the same, where the shell computes words),
 shell/set (name), shell/unreadable, files/read and files/write (path, links followed), web/fetch (url), web/connect,
 agent/TOOL for all other tools of the agent, and MCP tools by their own names. What cannot be parsed needs a person, and
-so does a package manager that fetches code, and the value of a variable that is named like a secret; an address in a
-command where rules are about web/fetch.
+so does a command that fetches code, or prints the environment or a variable that is named like a secret; an address in a
+command where rules are about web/fetch. What is read with all that is in it is denied where a rule denies a file of it.
 Sums, sequences and effects of the policy are kept in MCP_OBSERVATORY_DATABASE_URL, else by 'mcp-observatory up'.
 
 By default decisions are only recorded. The agent's own questions are never skipped.

@@ -1,5 +1,5 @@
 /** The options of the policy gate, for every command that calls tools or decides about calls. */
-import { AuditLog, PinStore, PolicyGate, policyPath, type ToolsByServer } from '../../policy/index.ts';
+import { AuditLog, PinStore, PolicyGate, type PolicyGateOptions, policyPath } from '../../policy/index.ts';
 import { resolveCaptureContent } from '../../processor/index.ts';
 import { type CommandIo, usageError } from '../command-line/index.ts';
 
@@ -34,19 +34,27 @@ export function findPolicyPath(values: PolicyFlagValues, env: CommandIo['env']):
 }
 
 /** The gate of a command that always has one. */
-export function openGate(values: PolicyFlagValues, env: CommandIo['env'], tools?: ToolsByServer): PolicyGate {
+export function openGate(
+  values: PolicyFlagValues,
+  env: CommandIo['env'],
+  more: Pick<PolicyGateOptions, 'tools' | 'approvals'> = {},
+): PolicyGate {
   const policy = findPolicyPath(values, env);
   const path = findPinsPath(values, env);
-  return new PolicyGate({ policy, tools, pins: path === undefined ? undefined : PinStore.fromFile(path) });
+  return new PolicyGate({ policy, pins: path === undefined ? undefined : PinStore.fromFile(path), ...more });
 }
 
 /** The gate of a command that works without one too; undefined when nothing names a policy. */
-export function openGateIfGiven(values: PolicyFlagValues, env: CommandIo['env']): PolicyGate | undefined {
+export function openGateIfGiven(
+  values: PolicyFlagValues,
+  env: CommandIo['env'],
+  more: Pick<PolicyGateOptions, 'approvals'> = {},
+): PolicyGate | undefined {
   if (findPolicy(values, env) === undefined) {
     if (values.pins !== undefined) throw usageError('--pins needs --policy FILE');
     return undefined;
   }
-  const gate = openGate(values, env);
+  const gate = openGate(values, env, more);
   gate.assertReady();
   return gate;
 }

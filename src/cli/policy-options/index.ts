@@ -1,3 +1,4 @@
+export { joinUp } from './beside-up.ts';
 export {
   findPinsPath,
   findPolicyPath,

@@ -22,6 +22,8 @@ interface OfFile<Kind extends string> {
   readonly path: string;
   /** Where the path is a folder: the shell's pattern of the names in it, with `*` and `?`. */
   readonly names?: string;
+  /** Where the path is a folder: whether all that is in it may be read. */
+  readonly isTree?: boolean;
 }
 
 export interface CommandWord {

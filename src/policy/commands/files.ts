@@ -6,23 +6,57 @@ interface FileWords {
   /** Options whose value is a file that is read, or written; of short ones the value may be joined. */
   readonly reads?: string;
   readonly writes?: string;
+  /** Options whose value is an address, or has a file after `@` or `<`. */
+  readonly addresses?: string;
+  readonly data?: string;
+  /** Those of the options whose file has more options or addresses. */
+  readonly tells?: string;
   /** Other options with a value in the next word. */
   readonly valued?: string;
+  /** Short options that take the rest of their word. */
+  readonly attached?: string;
   /** Operands: all read, all written, or the last written and the others read; or addresses. */
   readonly operands?: 'read' | 'write' | 'copy' | 'fetch';
-  /** Leading operands that are no files. */
+  /** Leading operands that are no files, unless one of some options stands for them. */
   readonly skips?: number;
+  readonly instead?: string;
+  /** A word with which all that is in a folder is read. */
+  readonly trees?: RegExp;
   /** What it writes to where no option says so. */
   readonly otherwise?: string;
 }
 
 const READ: FileWords = { operands: 'read' };
-const COPY: FileWords = { operands: 'copy', writes: '-t --target-directory', valued: '-S -m -o -g' };
+const COPY: FileWords = {
+  operands: 'copy',
+  writes: '-t --target-directory',
+  valued: '-S -m -o -g',
+  trees: /^-(?:[A-Za-z]*[rRa]|-rec|-arch)/,
+};
+const ANY = /^/;
+const RECURSES = /^-(?:[A-Za-z]*r|-rec)/;
 const SUMS: FileWords = { operands: 'read', valued: '-b -w' };
 const LINES: FileWords = { operands: 'read', valued: '-n -c -s' };
-const GREP: FileWords = { operands: 'read', skips: 1, valued: '-m -A -B -C', reads: '-f --file' };
-const RG: FileWords = { ...GREP, valued: '-m -A -B -C -g -t -T -M -j --glob --type --max-count' };
-const AWK: FileWords = { operands: 'read', skips: 1, valued: '-F -v' };
+const GREP: FileWords = {
+  operands: 'read',
+  skips: 1,
+  instead: '-e -f --regexp --file',
+  valued: '-m -A -B -C -e -d -D --regexp --max-count --include --exclude --exclude-dir',
+  reads: '-f --file --exclude-from',
+  trees: /^-(?:[A-Za-z]*[rR]|-(?:deref.*)?rec|-directories=rec|drec)/,
+};
+const RG: FileWords = {
+  ...GREP,
+  trees: /^-(?:[A-Za-z]*[u.]|-hidden|-no-ig|-unr)/,
+  valued: '-m -A -B -C -g -t -T -M -j -e -r -E -d --glob --type --max-count --regexp',
+};
+const AWK: FileWords = {
+  operands: 'read',
+  skips: 1,
+  instead: '-f --file',
+  valued: '-F -v',
+  reads: '-f --file',
+};
 const PARTS: FileWords = { operands: 'read', valued: '-d -f -c -b -w -s -n' };
 const MAKES: FileWords = { operands: 'write', valued: '-m --mode' };
 
@@ -35,21 +69,29 @@ const FILES: Readonly<Record<string, FileWords>> = {
   wc: { operands: 'read', reads: '--files0-from' },
   ...{ zcat: READ, comm: READ, tsort: READ, rev: READ, cmp: READ, pr: READ, zless: READ, zmore: READ },
   ...{ rg: RG, ag: RG, zgrep: GREP, awk: AWK, gawk: AWK, mawk: AWK, nawk: AWK, mkdir: MAKES, rmdir: MAKES },
+  ...{ tar: { trees: ANY }, bsdtar: { trees: ANY }, zip: { trees: RECURSES }, scp: { trees: RECURSES } },
   ...{ cut: PARTS, paste: PARTS, fold: PARTS, fmt: PARTS, column: PARTS },
   od: { operands: 'read', valued: '-A -j -N -t -w -S' },
-  diff: { operands: 'read', valued: '-x -I -U -C', reads: '--from-file --to-file' },
-  ...{ jq: { operands: 'read', skips: 1, reads: '-f --from-file -L' }, xargs: { reads: '-a --arg-file' } },
+  diff: { operands: 'read', trees: RECURSES, valued: '-x -I -U -C', reads: '--from-file --to-file' },
+  jq: { operands: 'read', skips: 1, instead: '-f --from-file', reads: '-f --from-file -L' },
+  xargs: { reads: '-a --arg-file' },
   ...{ base64: SUMS, base32: SUMS, sha256sum: SUMS, md5sum: SUMS, head: LINES, tail: LINES },
-  ...{ cp: COPY, mv: COPY, ln: COPY, install: COPY, grep: GREP, egrep: GREP, fgrep: GREP },
+  ...{ cp: COPY, ln: COPY, install: COPY, mv: { ...COPY, trees: ANY }, grep: GREP, egrep: GREP, fgrep: GREP },
   curl: {
     operands: 'fetch',
     valued:
-      '-A -F -H -X -b -d -e -m -r -u -w -y -Y -C --data --data-ascii --data-binary --data-raw --data-urlencode --form --header --json --max-time --request --retry --user --user-agent --write-out',
-    reads: '-T --upload-file -K --config --cacert --cert -E --key --netrc-file --unix-socket',
+      '-A -C -P -Q -U -X -Y -e -h -m -r -t -u -y -z --max-time --referer --request --retry --user --user-agent --proxy-user --range --connect-timeout --max-redirs --interface --ciphers',
+    addresses:
+      '-x --proxy --preproxy --proxy1.0 --socks4 --socks4a --socks5 --socks5-hostname --url --doh-url --connect-to --resolve',
+    data: '-d -F -H -b -w --write-out --data --data-ascii --data-binary --data-raw --data-urlencode --form --header --proxy-header --json --url-query --cookie',
+    reads:
+      '-T --upload-file -K --config --cacert --cert -E --key --netrc-file --unix-socket --abstract-unix-socket',
+    tells: '-K --config',
     writes:
       '-o --output -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --etag-save --output-dir',
   },
   openssl: {
+    addresses: '-connect -proxy -host',
     reads: '-in -key -inkey -cert -CA -CAkey -config -file -passin',
     writes: '-out -keyout -CAserial -writerand',
   },
@@ -57,6 +99,7 @@ const FILES: Readonly<Record<string, FileWords>> = {
   git: { writes: '--output --output-directory' },
   rsync: {
     operands: 'copy',
+    trees: COPY.trees ?? ANY,
     writes: '--log-file --backup-dir --partial-dir',
     reads: '--files-from --exclude-from',
   },
@@ -67,7 +110,9 @@ const FILES: Readonly<Record<string, FileWords>> = {
   wget: {
     operands: 'fetch',
     valued:
-      '-t -T -w -U -Q -l -A -R -I -X -D --header --method --post-data --body-data --user --password --tries --timeout',
+      '-t -T -w -U -Q -l -A -R -I -X -D -B -e --header --method --post-data --body-data --user --password --tries --timeout',
+    attached: 'nN',
+    tells: '-i --input-file --config',
     reads: '-i --input-file --post-file --body-file --config',
     writes: '-O --output-document -P --directory-prefix -o --output-file -a --append-output --save-cookies',
     otherwise: '.',
@@ -82,13 +127,14 @@ export function fileActions(
 ): readonly CommandAction[] {
   if (program === 'dd') return words.flatMap(ofDd);
   const table = Object.hasOwn(FILES, program) ? FILES[program] : undefined;
-  const known = program === 'sed' ? ofSed(words) : table;
+  const known = program !== 'sed' ? table : isInPlace(words) ? { ...SED, operands: 'write' as const } : SED;
   if (known === undefined) return namedFiles(program, words);
-  const [reads, writes, valued] = [known.reads, known.writes, known.valued].map((names = '') =>
-    names.split(' '),
-  );
+  const kinds = listOptions(known);
   const opened: { word: CommandWord; kind: 'read_file' | 'write_file' }[] = [];
   const operands: CommandWord[] = [];
+  const addresses: CommandWord[] = [];
+  const told: CommandAction[] = [];
+  let skips = known.skips ?? 0;
   let isOver = false;
   for (let at = 0; at < words.length; at += 1) {
     const word = words[at] as CommandWord;
@@ -98,19 +144,25 @@ export function fileActions(
       continue;
     }
     isOver = text === '--';
-    const found = findOption(text, [...(reads ?? []), ...(writes ?? []), ...(valued ?? [])]);
+    const found = findOption(text, kinds, known.attached);
     if (found === undefined) continue;
+    if (known.instead?.split(' ').includes(found.option) === true) skips = 0;
     const isNext = found.value === undefined;
     const next = words[at + 1];
-    // The last of several letters may be the value of one before: what follows may be an option.
-    if (isNext && !/^-[^-]|^--./.test(next?.value ?? next?.text ?? '')) at += 1;
+    // One cut short may be another, and the letters of several have values: what follows may be an option or an operand.
+    if (isNext && !found.isCut && !/^-[^-]|^--./.test(next?.value ?? next?.text ?? '')) at += 1;
     const value = isNext ? next : { text, value: word.value && found.value };
-    if (value === undefined || valued?.includes(found.option) === true) continue;
-    opened.push({ word: value, kind: writes?.includes(found.option) === true ? 'write_file' : 'read_file' });
+    if (value === undefined) continue;
+    if (known.tells?.split(' ').includes(found.option) === true)
+      told.push(unreadableAction(`what '${program}' fetches is in a file`));
+    if (found.kind === 'addresses') addresses.push(value);
+    else if (found.kind === 'data') opened.push(...ofData(found.option, value));
+    else if (found.kind !== 'valued')
+      opened.push({ word: value, kind: found.kind === 'writes' ? 'write_file' : 'read_file' });
   }
   const fetches = known.operands === 'fetch';
   if (known.operands !== undefined && !fetches) {
-    const files = operands.slice(known.skips ?? 0);
+    const files = operands.slice(skips);
     const isCopied = known.operands === 'copy' && !opened.some(({ kind }) => kind === 'write_file');
     for (const [at, word] of files.entries()) {
       const isWritten = known.operands === 'write' || (isCopied && at === files.length - 1);
@@ -119,45 +171,69 @@ export function fileActions(
   }
   if (program === 'curl') opened.push(...words.flatMap(ofCurl));
   const writesElse = known.otherwise !== undefined && !opened.some(({ kind }) => kind === 'write_file');
-  const actions = opened.flatMap(({ word, kind }) => toAction(word, kind));
-  if (fetches) actions.push(...operands.flatMap(ofAddress));
+  const actions = [...told, ...opened.flatMap(({ word, kind }) => toAction(word, kind))];
+  actions.push(...[...(fetches ? operands : []), ...addresses].flatMap(ofAddress));
   if (writesElse) actions.push({ kind: 'write_file', path: known.otherwise ?? '.' });
   if (known.operands === undefined || program === 'wget') actions.push(...namedFiles(program, words));
   if (adds && known.operands !== undefined)
     actions.push(unreadableAction(`'${program}' opens files that are not in the command`));
-  return actions;
+  const isTree = words.some(({ value, text }) => known.trees?.test(value ?? text));
+  return isTree
+    ? actions.map((action) => (action.kind === 'write_file' ? action : { ...action, isTree }))
+    : actions;
 }
 
-/** `-o out`, `-oout`, `--output out`, `--output=out`, `--outp out`. */
+const KINDS = ['reads', 'writes', 'addresses', 'data', 'valued'] as const;
+type OptionKind = (typeof KINDS)[number];
+
+const listOptions = (known: FileWords): ReadonlyMap<string, OptionKind> =>
+  new Map(KINDS.flatMap((kind) => (known[kind]?.split(' ') ?? []).map((option) => [option, kind] as const)));
+
+interface FoundOption {
+  readonly option: string;
+  readonly kind: OptionKind;
+  /** Undefined: it is the next word. */
+  readonly value: string | undefined;
+  /** Whether it is not written out. */
+  readonly isCut: boolean;
+}
+
+/** `-o out`, `-oout`, `-sSo out`, `-sSoout`, `--output out`, `--output=out`, `--outp out`. */
 function findOption(
   text: string,
-  names: readonly string[],
-): { option: string; value: string | undefined } | undefined {
+  kinds: ReadonlyMap<string, OptionKind>,
+  attached = '',
+): FoundOption | undefined {
   const [name = '', ...rest] = text.split('=');
-  for (const option of names) {
-    if (option === '') continue;
-    if (text === option || (option.startsWith('--') && name.length > 4 && option.startsWith(name)))
-      return { option, value: rest.length === 0 ? undefined : rest.join('=') };
-    const isShort = /^-\w$/.test(option);
-    if (isShort && text.startsWith(option)) return { option, value: text.slice(2) };
-    // `-sSo out`: the last letter of several.
-    if (isShort && /^-[A-Za-z]+$/.test(text) && text.endsWith(option.slice(1)))
-      return { option, value: undefined };
+  const given = rest.length === 0 ? undefined : rest.join('=');
+  const exact = kinds.get(text) ?? kinds.get(name);
+  if (exact !== undefined && (name.length > 2 || given === undefined))
+    return { option: kinds.has(text) ? text : name, kind: exact, value: given, isCut: false };
+  if (text.startsWith('--')) {
+    for (const [option, kind] of kinds)
+      if (name.length > 2 && option.startsWith(name)) return { option, kind, value: given, isCut: true };
+    return undefined;
+  }
+  for (let at = 1; at < text.length; at += 1) {
+    const option = `-${text[at]}`;
+    const kind = kinds.get(option);
+    if (kind !== undefined) return { option, kind, value: text.slice(at + 1) || undefined, isCut: false };
+    if (attached.includes(option.slice(1))) return undefined;
   }
   return undefined;
 }
 
 /** Its script is no file, and with `-i` the files are written. */
-function ofSed(words: readonly CommandWord[]): FileWords {
-  const has = (option: RegExp): boolean => words.some(({ value = '' }) => option.test(value));
-  const skips = has(/^-(?:[nErsz]*[ef]|-expression|-file)/) ? 0 : 1;
-  return {
-    operands: has(/^-(?:[nErsz]*i|-in-place)/) ? 'write' : 'read',
-    skips,
-    valued: '-e -f -l',
-    reads: '--file',
-  };
-}
+const SED: FileWords = {
+  operands: 'read',
+  skips: 1,
+  instead: '-e -f --expression --file',
+  valued: '-e -l --expression --line-length',
+  reads: '-f --file',
+  attached: 'i',
+};
+const isInPlace = (words: readonly CommandWord[]): boolean =>
+  words.some(({ value = '' }) => /^-(?:[A-Za-z]*i|-i)/.test(value));
 
 function ofDd({ value, text }: CommandWord): readonly CommandAction[] {
   const [, name, path] = /^(if|of)=(.*)$/s.exec(value ?? text) ?? [];
@@ -168,25 +244,29 @@ function ofDd({ value, text }: CommandWord): readonly CommandAction[] {
   );
 }
 
-/** `-O`, which names a file after the address; `-d @file`, `-F name=@file`. */
-function ofCurl(
-  word: CommandWord,
-  at: number,
-  words: readonly CommandWord[],
-): { word: CommandWord; kind: 'read_file' | 'write_file' }[] {
+/** `-d @file`, `-F name=@file`, `--data-urlencode name@file`. */
+function ofData(option: string, { value, text }: CommandWord): { word: CommandWord; kind: 'read_file' }[] {
+  const isBare = /^--(?:data-u|url-q)/.test(option);
+  // A cookie without a name is a file.
+  const form =
+    option === '-b' || option === '--cookie'
+      ? /^(?!.*=)()(.+)/s
+      : isBare
+        ? /^[^=]*?@()([^;]+)/
+        : /(?:^|=)([@<])([^;]+)/;
+  const [, , path] = form.exec(value ?? text) ?? [];
+  return path === undefined ? [] : [{ word: { text, value: value && path }, kind: 'read_file' }];
+}
+
+/** `-O`, which names a file after the address; an address that is a file. */
+function ofCurl(word: CommandWord): { word: CommandWord; kind: 'read_file' | 'write_file' }[] {
   const text = word.value ?? word.text;
   if (/^-(?:[A-Za-z]*[OJ]|-remote-name(?:-all)?)/.test(text))
     return [{ word: { text, value: '.' }, kind: 'write_file' }];
-  const before = words[at - 1]?.value ?? '';
-  const [, given = text] = /^(?:-[dFH]|--[a-z-]+=)(.*)$/s.exec(text) ?? [];
+  const [, output] = /%output\{(?:>>)?([^}]*)/.exec(text) ?? [];
+  if (output !== undefined) return [{ word: { text, value: output }, kind: 'write_file' }];
   const [, local] = /^file:\/*(\/.*)$/is.exec(text) ?? [];
-  if (local !== undefined) return [{ word: { text, value: word.value && local }, kind: 'read_file' }];
-  const isData =
-    given !== text || /^-(?:[A-Za-z]*[dFH]|-(?:data[a-z-]*|form|header|json|url-query))$/.test(before);
-  // `--data-urlencode name@file`
-  const form = /urlencode|url-query/.test(`${before} ${text}`) ? /^[^=]*?@()([^;]+)/ : /(?:^|=)([@<])([^;]+)/;
-  const [, , path] = (isData && form.exec(given)) || [];
-  return path === undefined ? [] : [{ word: { text, value: word.value && path }, kind: 'read_file' }];
+  return local === undefined ? [] : [{ word: { text, value: word.value && local }, kind: 'read_file' }];
 }
 
 /** Where there is no scheme, it is that of curl and wget. */

@@ -8,7 +8,8 @@ import { parse } from 'unbash';
 import { isObject, type JsonObject, nameKind, readList, readObject } from '../../json/index.ts';
 import { type CommandAction, type CommandWord, unreadableAction } from './actions.ts';
 import { fileActions } from './files.ts';
-import { assignedName, carriesCode, fetchesCode, innerCommand, shellCode } from './runners.ts';
+import { fetchesCode } from './packagers.ts';
+import { assignedName, carriesCode, innerCommand, shellCode, tellsVariables } from './runners.ts';
 import { commandWord } from './words.ts';
 
 const MAX_CHARS = 16_384;
@@ -259,6 +260,8 @@ class Reader {
     else if (code !== undefined) this.#readNested(code);
     if (carriesCode(program, rest))
       this.#actions.push(unreadableAction(`'${program}' may run code in its words`));
+    if (tellsVariables(program, rest))
+      this.#actions.push(unreadableAction(`'${program}' may print variables`));
     if (fetchesCode(program, rest))
       this.#actions.push(unreadableAction(`'${program}' fetches code that is not in the command`));
     const inner = innerCommand(program, rest);

@@ -47,6 +47,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   time: { flags: '-p -v' },
   timeout: { flags: '-f -v --foreground --preserve-status', valued: '-k -s', operands: 1 },
   unbuffer: {},
+  'uv run': { flags: '--frozen --locked --offline --no-sync -q --quiet' },
   xargs: {
     flags: '-0 -r -t -x -o --null --no-run-if-empty',
     valued: '-n -P -I -L -d -s -a -E',
@@ -74,7 +75,7 @@ export function innerCommand(
   // `npm exec`, `bundle exec`, `uv run`: what follows is a command.
   const verb = words[0]?.value;
   if (runner === undefined && (verb === 'exec' || (verb === 'run' && RUNS_PROGRAMS.test(program))))
-    return innerCommand('builtin', words.slice(1));
+    return innerCommand(verb === 'run' ? 'uv run' : 'builtin', words.slice(1));
   if (runner === undefined) return undefined;
   const flags = (runner.flags ?? '').split(' ');
   const valued = (runner.valued ?? '').split(' ');
@@ -124,31 +125,6 @@ function moduleCommand(words: readonly CommandWord[]): InnerCommand | 'unknown' 
     else if (words[at]?.value?.startsWith('-') !== true) return undefined;
   }
   return undefined;
-}
-
-/** Package managers: the words that only run what is there, and for the others those that fetch code. */
-const LOCAL_VERBS: Readonly<Record<string, RegExp>> = {
-  npm: /^(?:run(?:-script)?|t|tst|test|start|stop|restart|ls|list|version|help|exec|prefix|root|config|set)$/,
-  pip: /^(?:list|show|freeze|check|inspect|help|debug|hash|cache|config)$/,
-};
-const PACKAGERS = new Set(
-  `pnpm yarn bun cargo go gem bundle composer apt apt-get aptitude dnf yum apk snap brew conda mamba poetry pdm uv pipx pipenv
-  rye nuget dotnet deno cpan cpanm luarocks opam flatpak rustup easy_install`.split(/\s+/),
-);
-const FETCHING =
-  /^(?:i|install.*|add|ci|get|require|update|upgrade|up|sync|create|dlx|x|fetch|download|publish|tool|global)$|@(?:latest|v?\d)|^\w+:\/\//;
-
-/** Whether a package manager gets code that it, or what is run later, runs. */
-export function fetchesCode(program: string, words: readonly CommandWord[]): boolean {
-  const name = program.replace(/(?<=^pip)[\d.]+$/, '');
-  const texts = words.map(({ value, text }) => value ?? text);
-  const local = Object.hasOwn(LOCAL_VERBS, name) ? LOCAL_VERBS[name] : undefined;
-  if (local !== undefined) {
-    const verb = texts.find((text) => !/^-(?:[sqd]+|-silent|-quiet|-[\w-]+=.*)$/.test(text));
-    return verb !== undefined && !local.test(verb) && !/^(?:-[vVh]|--version|--help)$/.test(verb);
-  }
-  if (texts.length === 0) return /^(?:yarn|bundle|cpan|easy_install)$/.test(name);
-  return PACKAGERS.has(name) && texts.some((text) => FETCHING.test(text));
 }
 
 /** The variable of a word that gives it a value, also in quotes. */
@@ -269,6 +245,19 @@ const CARRIERS: Readonly<Record<string, Carrier>> = {
   wget: { short: 'e', long: 'execute use-askpass' },
   zip: { text: /^-TT|^--unzip-command/ },
 };
+
+/** Words with which programs print the values of variables; of `ps` letters without a dash, as in BSD. */
+const VARIABLES: Readonly<Record<string, RegExp>> = {
+  ...{ awk: /ENVIRON/, gawk: /ENVIRON|PROCINFO/, mawk: /ENVIRON/, nawk: /ENVIRON/ },
+  ...{ jq: /\$ENV|(?<![\w.$])env\b/, gojq: /\$ENV|(?<![\w.$])env\b/, yq: /env/ },
+  ...{ ps: /^(?=[a-z]*e)[acefhjklmnoprstuvwx]+$/i, git: /^var$/, systemctl: /^show-env/ },
+};
+
+/** Whether a program may print variables by its words. */
+export function tellsVariables(program: string, words: readonly CommandWord[]): boolean {
+  const known = Object.hasOwn(VARIABLES, program) ? VARIABLES[program] : undefined;
+  return known !== undefined && words.some(({ value, text }) => known.test(value ?? text));
+}
 
 /** Whether words of a program may be code that is not read here. Options may be joined, and long ones cut short. */
 export function carriesCode(program: string, words: readonly CommandWord[]): boolean {

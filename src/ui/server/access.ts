@@ -1,9 +1,9 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { invalidOption } from '../../base/index.ts';
 
-/** What a request may do: look, ask for approvals and reserve calls, or all of it and decide. */
-export type Role = 'read' | 'reserve' | 'decide';
+/** What a request may do: look, or look and decide. */
+export type Role = 'read' | 'decide';
 
 /** The header in which the page sends the key of its session. */
 const KEY_HEADER = 'x-observatory-key';
@@ -30,8 +30,6 @@ export interface AccessOptions {
 export class Access {
   readonly #readToken: string;
   readonly #fixed: string | undefined;
-  /** Reserves calls for gates in other processes, as a bearer token. */
-  readonly gateToken = randomToken();
   #token: string;
   /** Digest of the secret to digest of the key. */
   readonly #sessions = new Map<string, Buffer>();
@@ -68,17 +66,11 @@ export class Access {
     return session;
   }
 
-  /** Shows to a gate that an answer is ours, and not that of a program which has taken the port since. */
-  prove(nonce: string, answer: string): string {
-    return createHmac('sha256', this.gateToken).update(`${nonce}\n${answer}`).digest('base64url');
-  }
-
   /** What a request may do. With its cookie alone, a browser is only told that something has changed. */
   roleOf(request: IncomingMessage, cookie: string): Role | 'listen' | undefined {
     const bearer = /^Bearer (\S{1,1000})$/iu.exec(request.headers.authorization ?? '')?.[1];
     if (bearer !== undefined) {
       if (this.#fixed !== undefined && isSame(bearer, this.#fixed)) return 'decide';
-      if (isSame(bearer, this.gateToken)) return 'reserve';
       return isSame(bearer, this.#readToken) ? 'read' : undefined;
     }
     const secret = findCookie(request.headers.cookie, cookie);

@@ -76,7 +76,6 @@ export function checkRequest(request: IncomingMessage, options: GuardOptions): V
   if (role === 'decide' || role === needed || (needed === 'listen' && role !== undefined))
     return { isAllowed: true };
   if (role === 'read') return refused(403, 'This token may read only: decide in the browser or the shell');
-  if (role === 'reserve') return refused(403, 'This token is for gates, which neither read nor decide');
   return refused(401, LOCKED);
 }
 
@@ -86,7 +85,6 @@ const LOCKED =
 /** What a request needs. Everything that is posted decides, or writes; but agents post to read. */
 function roleFor({ method }: IncomingMessage, path: string): Role | 'listen' {
   if (path === '/api/live') return 'listen';
-  if (path === '/api/gate') return 'reserve';
   return path === '/mcp' || method === 'GET' || method === 'HEAD' ? 'read' : 'decide';
 }
 

@@ -6,7 +6,6 @@ import { type Queryable, reading } from '../../postgres/index.ts';
 import type { StoreMcp } from '../mcp/index.ts';
 import { Access } from './access.ts';
 import { Announcer, checkWebhook, type WebhookOptions } from './announce.ts';
-import { answerGate } from './answer-gate.ts';
 import { type ApiSources, answerApi, UNCHANGED } from './api.ts';
 import { type Asset, readAssets, sendAsset } from './assets.ts';
 import { decideWaiting, readJsonBody } from './decide.ts';
@@ -66,8 +65,6 @@ export interface Page extends AsyncDisposable {
   readonly url: string;
   /** The address without a token. */
   readonly address: string;
-  /** With which gates in other processes ask for approvals and reserve calls. It decides nothing. */
-  readonly gateToken: string;
   /** Idempotent. */
   close(): Promise<void>;
 }
@@ -148,7 +145,6 @@ export async function startPage(options: PageOptions): Promise<Page> {
       return urlNow();
     },
     address,
-    gateToken: access.gateToken,
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -254,31 +250,15 @@ async function sendAnswer(
 }
 
 const MAX_POSTED_BYTES = 65_536;
-/** Of what a gate asks: the arguments of a call are in it. */
-const MAX_ASKED_BYTES = 4 * 1024 * 1024;
 
 /** Answers what changes something, for those who may decide. */
 async function sendPosted(
   request: IncomingMessage,
   response: ServerResponse,
   url: URL,
-  { db, goldens, live, person, guard }: Parts,
+  { db, goldens, live, person }: Parts,
 ): Promise<void> {
   try {
-    if (url.pathname === '/api/gate') {
-      const asked = await readJsonBody(request, MAX_ASKED_BYTES);
-      // Nobody would hear that a call is reserved, nor make it.
-      if (response.destroyed) return;
-      const answer = await answerGate(db, asked);
-      const proof = guard.access.prove(
-        String(request.headers['x-observatory-nonce']),
-        JSON.stringify(answer),
-      );
-      response.setHeader('x-observatory-proof', proof);
-      sendJson(response, 200, answer);
-      if (live.isWatched) void live.refresh();
-      return;
-    }
     const [, run] = /^\/api\/runs\/([0-9a-f]{32})\/golden$/u.exec(url.pathname) ?? [];
     if (run !== undefined) {
       await readJsonBody(request, MAX_POSTED_BYTES);
