@@ -53,6 +53,7 @@ class ProgramRecorder implements Seams {
     this.#model = new ModelRecorder(this.#parts.scrubber, {
       next,
       mayHold: (bytes) => this.#mayHold(bytes),
+      settled: this.#parts.settled,
       ended: (exchange, { isFromProvider, sdk }) =>
         this.#parts.keep({ exchange, is_from_provider: isFromProvider, sdk }),
     });
@@ -115,7 +116,8 @@ class ProgramRecorder implements Seams {
     if (messages === undefined) return undefined;
     this.#parts.scrubber.addRequest(copy.headers, url);
     const sent = this.#http.sent(url, messages);
-    return recordedAnswer(sent, answer, { mayHold: this.#mayHold, attempt: this.#parts.attempt });
+    const { attempt, settled } = this.#parts;
+    return recordedAnswer(sent, answer, { mayHold: this.#mayHold, attempt, settled });
   }
 
   request({ url }: NodeRequest, original: () => ClientRequest): ClientRequest {
@@ -154,6 +156,7 @@ class ProgramRecorder implements Seams {
           open.answered({ status: statusCode, headers: readHeaders(headers) }, content, fault);
         }),
       failed: (error) => this.#parts.attempt(() => open?.failed(error)),
+      settled: this.#parts.settled,
     });
     return request;
   }
@@ -198,6 +201,7 @@ class ProgramRecorder implements Seams {
           this.#inChunk = undefined;
         }),
       ended: (cause) => this.#parts.attempt(() => server?.lost(cause)),
+      settled: this.#parts.settled,
     });
     return child;
   }
