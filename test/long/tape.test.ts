@@ -664,6 +664,27 @@ test('what is not recorded is said, also in the golden: HTTP/2, undici itself, a
   assert.match(stderr, /An MCP client that uses http is not recorded/);
 });
 
+const WORKER = `
+import { isMainThread, Worker } from 'node:worker_threads';
+const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: '{"turns":[]}' }] });
+const headers = { 'content-type': 'application/json' };
+const ask = async () => await (await fetch(process.env.MODEL_URL + '/v1/chat/completions', { method: 'POST', headers, body })).text();
+await ask();
+if (isMainThread) await new Promise((resolve) => new Worker(new URL(import.meta.url)).on('exit', resolve));
+`;
+
+test('a golden says that a worker asked a model, which is not recorded', async () => {
+  const program = join(tempDir(), 'worker.mjs');
+  const path = join(tempDir(), 'part.json');
+  writeFileSync(program, WORKER);
+  const { stderr, code } = await run('record', path, [program], {});
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /A worker thread is not recorded/);
+  const { description, provider_responses: exchanges } = await readGolden(path);
+  assert.match(description, /^Not whole: A worker thread is not recorded/);
+  assert.equal(exchanges.length, 1);
+});
+
 /** Sends bodies that can be read once, one of which goes on after its answer, and prints what the server got. */
 const UPLOADS = `
 import { createServer } from 'node:http';

@@ -20,6 +20,7 @@ import {
   rpcLine,
   rpcMessages,
 } from './traffic.ts';
+import { listenToWorkers } from './workers.ts';
 
 /** Longest first line of a process that may be an MCP server. */
 const MAX_FIRST_LINE = 64 * 1024;
@@ -28,6 +29,7 @@ const MAX_FIRST_LINE = 64 * 1024;
 export function recordProgram(path: string): void {
   const recorder = new ProgramRecorder(path);
   installSeams(recorder);
+  listenToWorkers((what) => recorder.missed(what));
   process.once('exit', () => recorder.finish());
 }
 
@@ -214,8 +216,12 @@ class ProgramRecorder implements Seams {
 
   unseen(way: string, origin: string, isModel: boolean): void {
     const what = `${way} is not recorded; the program connects to ${origin}`;
-    if (isModel) this.#parts.miss(what);
+    if (isModel) this.missed(what);
     else say(what);
+  }
+
+  missed(what: string): void {
+    this.#parts.miss(what);
   }
 
   /** Writes the golden; to be called when the process ends. */
