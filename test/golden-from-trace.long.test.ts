@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { context, propagation, trace } from '@opentelemetry/api';
 import { NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { tellStory } from '../src/cli/golden/inspect/index.ts';
+import { type StoredCall, toolsByServer } from '../src/golden/from-trace/offered-tools.ts';
 import { fromGoldenInput, goldenFromTrace, mcpGhost, readGolden } from '../src/golden/index.ts';
 import type { GhostResult } from '../src/orchestrator/index.ts';
 import { migrate, PostgresSpanExporter, type Queryable, traceIdToUuid } from '../src/postgres/index.ts';
@@ -191,4 +192,25 @@ test('content that a length limit cut off, and a run that would take another cou
     goldenFromTrace(db, { traceId: other.traceId, path }),
     /another course[\s\S]*expected "42", got "43"/,
   );
+});
+
+test('of two servers with a tool of one name, each gets its own definition', () => {
+  const stored = (server: string, args: object) => {
+    const call = { server, tool: 'add', arguments: args, outcome: 'result', duration_ms: 1 };
+    return { span: { attributes: {} }, call } as unknown as StoredCall;
+  };
+  const calls = [stored('numbers', { a: 1 }), stored('words', { a: 'x' })];
+  const asked = [
+    { type: 'tool_call', name: 'two_add', arguments: '{"a":"x"}' },
+    { type: 'tool_call', name: 'one_add', arguments: '{"a":1}' },
+  ] as const;
+  const offered = ['one', 'two'].map((of) => ({ name: `${of}_add`, description: of, parameters: {} }));
+  for (const order of [asked, asked.toReversed()]) {
+    const found = toolsByServer(offered, order, calls, false);
+    const told = [...found].map(([server, tools]) => [server, tools.map(({ description }) => description)]);
+    assert.deepEqual(told, [
+      ['numbers', ['one']],
+      ['words', ['two']],
+    ]);
+  }
 });

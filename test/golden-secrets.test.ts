@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { mcpGhost, readGolden, replayGolden } from '../src/golden/index.ts';
+import { type GhostOptions, mcpGhost, readGolden, replayGolden, toMatchGolden } from '../src/golden/index.ts';
 import { PROVIDERS, scenarioServer } from './support/ghost.ts';
 import { ScriptedProvider } from './support/scripted-provider.ts';
 import { sized } from './support/size.ts';
@@ -18,6 +18,7 @@ const PLANTED = {
   organisation: 'acme-internal-organisation',
   environment: 'database-password-value',
   header: 'tenant-token-of-the-server',
+  variable: 'correct horse battery',
 };
 /** Known by their form, wherever they stand. */
 const FORMED = ['sk-abcdefghijklmnop1234567890', 'org-AbCdEfGhIjKlMnOpQrSt', 'AKIAIOSFODNN7EXAMPLE'];
@@ -25,6 +26,8 @@ const FORMED = ['sk-abcdefghijklmnop1234567890', 'org-AbCdEfGhIjKlMnOpQrSt', 'AK
 for (const { provider, model } of sized(PROVIDERS.slice(0, 1), PROVIDERS)) {
   test(`${provider}: no secret gets into a golden, and it still replays`, async () => {
     const path = join(folder, `${provider}.json`);
+    process.env.PLANTED_PASSWORD = PLANTED.variable;
+    after(() => delete process.env.PLANTED_PASSWORD);
     const headers = {
       'set-cookie': `__cf_bm=${PLANTED.cookie}; path=/; HttpOnly`,
       'openai-organization': PLANTED.organisation,
@@ -36,7 +39,9 @@ for (const { provider, model } of sized(PROVIDERS.slice(0, 1), PROVIDERS)) {
         calls: [
           {
             name: 'scenario__echo',
-            arguments: { text: `${PLANTED.environment} ${FORMED.join(' ')} ${PLANTED.cookie}` },
+            arguments: {
+              text: `${PLANTED.environment} ${PLANTED.variable} ${FORMED.join(' ')} ${PLANTED.cookie}`,
+            },
           },
         ],
         headers,
@@ -56,18 +61,18 @@ for (const { provider, model } of sized(PROVIDERS.slice(0, 1), PROVIDERS)) {
         headers: { 'X-Tenant': PLANTED.header },
       },
     };
-    await mcpGhost({
+    const options: GhostOptions = {
       // Both forms of a server config.
       serverConfig: provider === 'gemini' ? mcpServers : { mcpServers },
       systemPrompt: 'You are a test.',
-      userPrompt: `Do not keep ${FORMED[2]}. Reset the password: hunter22 for bob.`,
+      userPrompt: `Do not keep ${FORMED[2]} nor ${PLANTED.variable}. Reset the password: hunter22 for bob.`,
       provider,
       model,
       apiKey: PLANTED.apiKey,
       baseUrl: scripted.baseUrl(provider),
       retry: { initialDelayMs: 1, maxDelayMs: 2 },
-      golden: { mode: 'record', path },
-    });
+    };
+    await mcpGhost({ ...options, golden: { mode: 'record', path } });
     const text = await readFile(path, 'utf8');
     for (const secret of [
       ...Object.values(PLANTED),
@@ -86,5 +91,9 @@ for (const { provider, model } of sized(PROVIDERS.slice(0, 1), PROVIDERS)) {
       remote: { url: 'http://127.0.0.1:9/mcp', headers: { 'X-Tenant': `\${X_TENANT}` } },
     });
     assert.deepEqual((await replayGolden(path)).findings, []);
+    // Who replays has another password.
+    const userPrompt = options.userPrompt.replace(PLANTED.variable, 'hunter2');
+    const result = await mcpGhost({ ...options, userPrompt, golden: { mode: 'replay', path } });
+    await toMatchGolden(result, path, { replayed: true });
   });
 }

@@ -574,20 +574,54 @@ test('what a killed program had finished is a golden', async () => {
   );
 });
 
-/** Is killed as soon as it has an answer. */
+/** Is killed as soon as it has a short or long answer, in one of the ways to get one. */
 const KILLED = `
-const messages = [{ role: 'user', content: JSON.stringify({ turns: [{ text: 'answer' }] }) }];
-const headers = { 'content-type': 'application/json' };
-const body = JSON.stringify({ model: 'm', messages });
-await (await fetch(process.env.MODEL_URL + '/v1/chat/completions', { method: 'POST', headers, body })).text();
-process.kill(process.pid, 'SIGKILL');
+import { spawn } from 'node:child_process';
+import { request } from 'node:http';
+import { createInterface } from 'node:readline';
+const [, way, count] = process.argv;
+const text = 'words of an answer '.repeat(count);
+const messages = [{ role: 'user', content: JSON.stringify({ turns: [{ text }] }) }];
+const url = process.env.MODEL_URL + '/v1/chat/completions';
+const init = { method: 'POST', headers: { 'content-type': 'application/json' } };
+const body = JSON.stringify({ model: 'm', messages, stream: way === 'stream' });
+if (way === 'http') {
+  const got = (response) => response.resume().on('end', () => process.kill(process.pid, 'SIGKILL'));
+  request(url, init, got).end(body);
+} else if (way === 'stdio') {
+  const server = spawn(process.execPath, ['-e', process.env.SERVER]);
+  const send = (id, method, params) => server.stdin.write(JSON.stringify({ jsonrpc: '2.0', id, method, params }) + '\\n');
+  send(1, 'initialize', { protocolVersion: '2025-06-18' });
+  send(2, 'tools/call', { name: 'add', arguments: { text } });
+  createInterface({ input: server.stdout }).on('line', (line) => JSON.parse(line).id === 2 && process.kill(process.pid, 'SIGKILL'));
+} else if (way === 'refused') {
+  await fetch('http://127.0.0.1:9/v1/chat/completions', { ...init, body }).catch(() => {});
+  process.kill(process.pid, 'SIGKILL');
+} else {
+  await (await fetch(url, { ...init, body })).text();
+  process.kill(process.pid, 'SIGKILL');
+}
 `;
 
-test('what a program has got is in its golden before it goes on', async () => {
-  const golden = join(tempDir(), 'killed.json');
-  const { signal } = await run('record', golden, ['--input-type=module', '-e', KILLED], {});
-  assert.equal(signal, 'SIGKILL');
-  assert.equal((await readGolden(golden)).provider_responses.length, 1);
+/** Gives back what it is given. */
+const ECHO = `
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, params } = JSON.parse(line);
+  console.log(JSON.stringify({ jsonrpc: '2.0', id, result: id === 1 ? { ...params, capabilities: {}, serverInfo: { name: 'echo', version: '1' } } : { content: [{ type: 'text', text: params.arguments.text }] } }));
+});
+`;
+
+test('what a program has got is in its golden before it goes on, however large', async () => {
+  for (const way of ['fetch', 'stream', 'refused', 'http', 'stdio'])
+    for (const count of [1, 20_000]) {
+      const golden = join(tempDir(), 'killed.json');
+      const program = ['--input-type=module', '-e', KILLED, way, String(count)];
+      const { signal, stderr } = await run('record', golden, program, { SERVER: ECHO });
+      assert.deepEqual([signal, stderr], ['SIGKILL', '']);
+      const { provider_responses: exchanges, mcp_cassette: cassette } = await readGolden(golden);
+      const calls = cassette?.calls.filter(({ tool }) => tool === 'add') ?? [];
+      assert.equal(exchanges.length + calls.length, 1, `${way} ${count}`);
+    }
 });
 
 const UNSEEN = `
@@ -628,6 +662,27 @@ test('what is not recorded is said, also in the golden: HTTP/2, undici itself, a
   assert.equal(stderr.match(/HTTP\/2 is not recorded/g)?.length, 1, stderr);
   assert.equal(stderr.match(/undici is not recorded/g)?.length, 1, stderr);
   assert.match(stderr, /An MCP client that uses http is not recorded/);
+});
+
+const WORKER = `
+import { isMainThread, Worker } from 'node:worker_threads';
+const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: '{"turns":[]}' }] });
+const headers = { 'content-type': 'application/json' };
+const ask = async () => await (await fetch(process.env.MODEL_URL + '/v1/chat/completions', { method: 'POST', headers, body })).text();
+await ask();
+if (isMainThread) await new Promise((resolve) => new Worker(new URL(import.meta.url)).on('exit', resolve));
+`;
+
+test('a golden says that a worker asked a model, which is not recorded', async () => {
+  const program = join(tempDir(), 'worker.mjs');
+  const path = join(tempDir(), 'part.json');
+  writeFileSync(program, WORKER);
+  const { stderr, code } = await run('record', path, [program], {});
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /A worker thread is not recorded/);
+  const { description, provider_responses: exchanges } = await readGolden(path);
+  assert.match(description, /^Not whole: A worker thread is not recorded/);
+  assert.equal(exchanges.length, 1);
 });
 
 /** Sends bodies that can be read once, one of which goes on after its answer, and prints what the server got. */

@@ -2,7 +2,7 @@
  * A recording under way: lines of JSON, the first of which says so. What was written is readable whenever the program
  * is killed; at its end the golden takes the file's place.
  */
-import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { appendFileSync, closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { isPidInUse, writePrivateFileSync } from '../../base/index.ts';
 import { isObject, parseOrKeep } from '../../json/index.ts';
 import { goldenOfProgram, type ProgramHead, type ProgramPart } from './assemble.ts';
@@ -33,8 +33,9 @@ export class Journal {
     this.#file = openSync(this.path, 'a');
   }
 
-  add(part: ProgramPart): void {
-    writeSync(this.#file, `${JSON.stringify(part)}\n`);
+  /** @param part as JSON. */
+  add(part: string): void {
+    appendFileSync(this.#file, `${part}\n`);
   }
 
   /** Puts the golden in the place of the journal. @param lack as of {@link goldenOfProgram} */

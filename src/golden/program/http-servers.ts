@@ -51,17 +51,18 @@ function toAddress({ origin, pathname }: URL): string {
   return origin + pathname;
 }
 
-/** How much may be seen, and what to do with what goes wrong. */
+/** How much may be seen, what to do with what goes wrong, and what the program waits for. */
 interface Bounds {
   mayHold(bytes: number): boolean;
   attempt(work: () => void): void;
+  settled(): Promise<void> | undefined;
 }
 
 /** The same response; the messages in it are seen. */
 export async function recordedAnswer(
   { tap, end }: ReturnType<ServerRequests['sent']>,
   answer: Promise<Response>,
-  { mayHold, attempt }: Bounds,
+  { mayHold, attempt, settled }: Bounds,
 ): Promise<Response> {
   const lost = (cause: string): void => {
     attempt(() => tap.lost(cause));
@@ -72,6 +73,7 @@ export async function recordedAnswer(
     response = await answer;
   } catch (error) {
     lost(errorMessage(error));
+    await settled();
     throw error;
   }
   const type = response.headers.get('content-type') ?? '';
@@ -96,6 +98,7 @@ export async function recordedAnswer(
       if (fault === undefined) end();
       else lost(fault.message);
     },
+    settled,
   });
 }
 

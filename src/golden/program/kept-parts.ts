@@ -1,12 +1,12 @@
 /** The parts of a recording under way, without their secrets: each is written as soon as it is known. */
 import { basename } from 'node:path';
-import { errorMessage } from '../../base/index.ts';
+import { errorMessage, ownTurn } from '../../base/index.ts';
 import { Journal, type ProgramHead, type ProgramPart, Scrubber } from '../file/index.ts';
 import { say } from './say.ts';
 
 /** Characters of JSON that a recording may hold, and bytes of what passes for it. */
 export const MAX_CHARS = 64 * 1024 * 1024;
-/** Characters of a part that is written before the program goes on, which may then be killed. */
+/** Characters of a part that is written at once; with a larger one the program waits while the event loop turns. */
 const MAX_AT_ONCE = 64 * 1024;
 
 export const TOO_LARGE = `it is larger than ${MAX_CHARS} characters`;
@@ -19,6 +19,7 @@ export class KeptParts {
   readonly #parts: (readonly [part: ProgramPart, known: number])[] = [];
   /** Parts whose secrets are still being removed. */
   readonly #pending = new Set<ProgramPart>();
+  #settled: Promise<void> | undefined;
   #journal: Journal | undefined;
   #chars = 0;
   #isStopped = false;
@@ -40,26 +41,33 @@ export class KeptParts {
     const { scrubber } = this;
     scrubber.addEnvironment(process.env);
     const { size } = scrubber;
-    // A part takes the place of an earlier one: it does not overtake that.
-    if (this.#pending.size === 0 && JSON.stringify(part).length <= MAX_AT_ONCE) {
+    const before = this.#settled;
+    if (before === undefined && JSON.stringify(part).length <= MAX_AT_ONCE) {
       this.attempt(() => this.#add(cleanedNow(part, scrubber), size));
       return;
     }
     this.#pending.add(part);
-    const cleaned =
-      'exchange' in part
-        ? scrubber.cleanExchange(part.exchange).then((exchange) => ({ ...part, exchange }))
-        : scrubber.cleanLarge(part);
-    cleaned.then(
-      (clean) => {
-        // At the end of the process what was pending is cleaned at once.
-        if (this.#pending.delete(part)) this.#add(clean, size);
-      },
-      (error: unknown) => {
-        this.#pending.delete(part);
-        this.stop(error);
-      },
-    );
+    const settled = this.#addLarge(part, size, before).then(() => {
+      if (this.#settled === settled) this.#settled = undefined;
+    });
+    this.#settled = settled;
+  }
+
+  /** When the parts so far are written, for which the program waits; undefined if they are. */
+  readonly settled = (): Promise<void> | undefined => this.#settled;
+
+  /** A part takes the place of an earlier one: it does not overtake that. */
+  async #addLarge(part: ProgramPart, known: number, before: Promise<void> | undefined): Promise<void> {
+    await before;
+    try {
+      const clean = this.#isStopped ? part : await cleanedLarge(part, this.scrubber);
+      await ownTurn();
+      // At the end of the process what was pending is cleaned at once.
+      if (this.#pending.delete(part)) this.#add(clean, known);
+    } catch (error) {
+      this.#pending.delete(part);
+      this.stop(error);
+    }
   }
 
   /** The program asks a model or a server in a way of which nothing is recorded. */
@@ -105,10 +113,11 @@ export class KeptParts {
   #add(part: ProgramPart, known: number): void {
     if (this.#isStopped) return;
     this.attempt(() => {
-      this.#chars += JSON.stringify(part).length;
+      const text = JSON.stringify(part);
+      this.#chars += text.length;
       if (this.#chars > MAX_CHARS) throw new Error(TOO_LARGE);
       this.#journal ??= this.#begin();
-      this.#journal.add(part);
+      this.#journal.add(text);
       this.#parts.push([part, known]);
     });
   }
@@ -119,6 +128,11 @@ export class KeptParts {
       say(`Another process has recorded to ${this.#path}; this one is recorded to ${journal.path}`);
     return journal;
   }
+}
+
+async function cleanedLarge(part: ProgramPart, scrubber: Scrubber): Promise<ProgramPart> {
+  if (!('exchange' in part)) return await scrubber.cleanLarge(part);
+  return { ...part, exchange: await scrubber.cleanExchange(part.exchange) };
 }
 
 function cleanedNow(part: ProgramPart, scrubber: Scrubber): ProgramPart {

@@ -20,6 +20,7 @@ import {
   rpcLine,
   rpcMessages,
 } from './traffic.ts';
+import { listenToWorkers } from './workers.ts';
 
 /** Longest first line of a process that may be an MCP server. */
 const MAX_FIRST_LINE = 64 * 1024;
@@ -28,6 +29,7 @@ const MAX_FIRST_LINE = 64 * 1024;
 export function recordProgram(path: string): void {
   const recorder = new ProgramRecorder(path);
   installSeams(recorder);
+  listenToWorkers((what) => recorder.missed(what));
   process.once('exit', () => recorder.finish());
 }
 
@@ -53,6 +55,7 @@ class ProgramRecorder implements Seams {
     this.#model = new ModelRecorder(this.#parts.scrubber, {
       next,
       mayHold: (bytes) => this.#mayHold(bytes),
+      settled: this.#parts.settled,
       ended: (exchange, { isFromProvider, sdk }) =>
         this.#parts.keep({ exchange, is_from_provider: isFromProvider, sdk }),
     });
@@ -115,7 +118,8 @@ class ProgramRecorder implements Seams {
     if (messages === undefined) return undefined;
     this.#parts.scrubber.addRequest(copy.headers, url);
     const sent = this.#http.sent(url, messages);
-    return recordedAnswer(sent, answer, { mayHold: this.#mayHold, attempt: this.#parts.attempt });
+    const { attempt, settled } = this.#parts;
+    return recordedAnswer(sent, answer, { mayHold: this.#mayHold, attempt, settled });
   }
 
   request({ url }: NodeRequest, original: () => ClientRequest): ClientRequest {
@@ -154,6 +158,7 @@ class ProgramRecorder implements Seams {
           open.answered({ status: statusCode, headers: readHeaders(headers) }, content, fault);
         }),
       failed: (error) => this.#parts.attempt(() => open?.failed(error)),
+      settled: this.#parts.settled,
     });
     return request;
   }
@@ -198,6 +203,7 @@ class ProgramRecorder implements Seams {
           this.#inChunk = undefined;
         }),
       ended: (cause) => this.#parts.attempt(() => server?.lost(cause)),
+      settled: this.#parts.settled,
     });
     return child;
   }
@@ -210,8 +216,12 @@ class ProgramRecorder implements Seams {
 
   unseen(way: string, origin: string, isModel: boolean): void {
     const what = `${way} is not recorded; the program connects to ${origin}`;
-    if (isModel) this.#parts.miss(what);
+    if (isModel) this.missed(what);
     else say(what);
+  }
+
+  missed(what: string): void {
+    this.#parts.miss(what);
   }
 
   /** Writes the golden; to be called when the process ends. */

@@ -27,18 +27,35 @@ export class Room {
   }
 }
 
-/** Replaces a method of one object by one that calls it after `seen`. */
-export function tap(target: object, name: string, seen: (args: readonly unknown[]) => void): void {
+/**
+ * Replaces a method of one object by one that calls it after `seen`.
+ * @param settled what a `push` waits for, if anything: it says meanwhile that its stream is full.
+ */
+export function tap(
+  target: object,
+  name: string,
+  seen: (args: readonly unknown[]) => void,
+  settled: () => Promise<void> | undefined = () => undefined,
+): void {
   const owner = target as Record<string, (...args: unknown[]) => unknown>;
   const original = owner[name];
   if (original === undefined) return;
+  let last: Promise<void> | undefined;
   owner[name] = function (this: unknown, ...args: unknown[]): unknown {
     try {
       seen(args);
     } catch {
       // What is recorded never stops the program.
     }
-    return original.apply(this, args);
+    const until = settled();
+    if (until === undefined && last === undefined) return original.apply(this, args);
+    const held = Promise.all([last, until]).then(() => {
+      if (last === held) last = undefined;
+      // What a listener throws is thrown as ever.
+      queueMicrotask(() => original.apply(this, args));
+    });
+    last = held;
+    return false;
   };
 }
 
@@ -101,6 +118,8 @@ interface RequestTap {
   arrived(response: IncomingMessage, size: number): void;
   answered(response: IncomingMessage, body: Buffer | undefined, isCut: boolean): void;
   failed(error: unknown): void;
+  /** What the program waits for before it has more of the answer. */
+  settled(): Promise<void> | undefined;
 }
 
 export function tapRequest(request: ClientRequest, room: Room, seen: RequestTap): void {
@@ -130,7 +149,7 @@ export function tapRequest(request: ClientRequest, room: Room, seen: RequestTap)
 function tapResponse(
   response: IncomingMessage,
   body: Collected,
-  { wanted, arrived, answered }: RequestTap,
+  { wanted, arrived, answered, settled }: RequestTap,
 ): void {
   arrived(response, 0);
   let isOver = false;
@@ -140,13 +159,14 @@ function tapResponse(
     answered(response, body.bytes, isCut);
     body.drop();
   };
-  tap(response, 'push', ([chunk]) => {
+  const pushed = ([chunk]: readonly unknown[]): void => {
     if (chunk === null) end(false);
     else if (wanted()) {
       body.add(chunk);
       arrived(response, body.size);
     }
-  });
+  };
+  tap(response, 'push', pushed, settled);
   tap(response, 'emit', ([name]) => {
     if (name === 'aborted') end(true);
     if (name === 'close') end(false);
@@ -170,10 +190,12 @@ interface ProcessTap {
   read(chunk: Uint8Array): void;
   /** It has exited or was never started. */
   ended(cause: string): void;
+  /** What the program waits for before it has what the process wrote. */
+  settled?(): Promise<void> | undefined;
 }
 
 /** Sees what a process is written, what it writes, and its end. */
-export function tapProcess(child: ChildProcess, { written, read, ended }: ProcessTap): void {
+export function tapProcess(child: ChildProcess, { written, read, ended, settled }: ProcessTap): void {
   const { stdin, stdout } = child;
   if (stdin === null || stdout === null) return;
   const seen =
@@ -183,7 +205,7 @@ export function tapProcess(child: ChildProcess, { written, read, ended }: Proces
       if (bytes !== undefined) see(bytes);
     };
   tap(stdin, 'write', seen(written));
-  tap(stdout, 'push', seen(read));
+  tap(stdout, 'push', seen(read), settled);
   tap(child, 'emit', ([name, code, signal]) => {
     if (name === 'exit') ended(`exited with ${String(signal ?? code)}`);
     if (name === 'error') ended(errorMessage(code));

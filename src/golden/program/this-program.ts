@@ -5,14 +5,15 @@ import { nodeProblem, ObservatoryError } from '../../base/index.ts';
 import { recordProgram } from './record-program.ts';
 import { replayProgram } from './replay-program.ts';
 import { say } from './say.ts';
+import { watchWorker } from './workers.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Records this process to the golden that `MCP_OBSERVATORY_GOLDEN` names. A program starts even if that fails. */
 export function recordThisProgram(env: Environment): void {
-  if (!isMainThread) return;
   const problem = nodeProblem();
-  if (problem === undefined) recordProgram(pathIn(env));
+  if (!isMainThread) watchWorker();
+  else if (problem === undefined) recordProgram(pathIn(env));
   else say(`${problem}; this process is not recorded`);
 }
 

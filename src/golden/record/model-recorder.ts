@@ -64,6 +64,8 @@ export interface RecordingNotes {
   /** Whether so many more bytes of an answer may be held. */
   mayHold(bytes: number): boolean;
   ended(exchange: TakenExchange, facts: ExchangeFacts): void;
+  /** What the reader of an answer waits for, if anything. */
+  settled(): Promise<void> | undefined;
 }
 
 /**
@@ -106,6 +108,7 @@ export class ModelRecorder {
       response = await answer;
     } catch (error) {
       open.failed(error);
+      await this.#notes?.settled();
       throw error;
     }
     let read: Uint8Array[] | undefined = [];
@@ -125,6 +128,7 @@ export class ModelRecorder {
         if (isStream && read !== undefined) open.arrived(size);
       },
       end,
+      settled: () => this.#notes?.settled(),
     });
   }
 
@@ -251,6 +255,8 @@ interface ResponseTap {
   seen(chunk: Uint8Array): void;
   /** It ended, broke off or was canceled by its reader. */
   end(cut?: NetworkFault): void;
+  /** What the reader waits for before it has what was seen. */
+  settled(): Promise<void> | undefined;
 }
 
 /** The same response, seen as it is read. */
@@ -272,22 +278,25 @@ export function tapped(response: Response, tap: ResponseTap): Response {
     async pull(controller: ReadableByteStreamController): Promise<void> {
       try {
         const { done, value } = await reader.read();
+        tell(() => (done ? tap.end() : tap.seen(value)));
+        const held = tap.settled();
+        if (held !== undefined) await held;
         if (done) {
-          tell(() => tap.end());
           controller.close();
           controller.byobRequest?.respond(0);
           return;
         }
-        tell(() => tap.seen(value));
         // A stream of bytes takes the chunk's buffer.
         controller.enqueue(new Uint8Array(value));
       } catch (error) {
         tell(() => tap.end(toNetworkFault(error)));
+        await tap.settled();
         controller.error(error);
       }
     },
     async cancel(reason: unknown): Promise<void> {
       tell(() => tap.end());
+      await tap.settled();
       await reader.cancel(reason);
     },
   };

@@ -84,6 +84,7 @@ export async function recordRun(options: RunOptions, golden: RecordGoldenOptions
     // Half a run cannot be replayed.
     if (options.signal?.aborted === true) return;
     for (const secret of await readSecrets(options.serverConfig)) scrubber.add(secret);
+    scrubber.addEnvironment(process.env);
     const clean = <T>(value: T): Promise<T> => scrubber.cleanLarge(value);
     const { model } = result.executionMetadata;
     const input = await toGoldenInput(options, String(options.provider), model, clean);

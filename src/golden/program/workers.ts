@@ -1,0 +1,42 @@
+/** Worker threads, of which nothing is recorded: their process writes the golden, and is told that it is not whole. */
+import { BroadcastChannel } from 'node:worker_threads';
+import { installSeams } from './seams.ts';
+import { isModelAddress, toUrl } from './traffic.ts';
+
+const CHANNEL = 'mcp-observatory:unrecorded';
+
+/** Has the main thread told once when this worker asks a model. */
+export function watchWorker(): void {
+  let isTold = false;
+  const look = (toAddress: () => URL): void => {
+    try {
+      const url = toAddress();
+      if (isTold || !isModelAddress(url)) return;
+      isTold = true;
+      const channel = new BroadcastChannel(CHANNEL);
+      channel.postMessage(`A worker thread is not recorded; it connects to ${url.origin}`);
+      channel.close();
+    } catch {
+      // `fetch` refuses it with its own error.
+    }
+  };
+  installSeams({
+    fetch: (original) => (input, init) => {
+      look(() => toUrl(input));
+      return original(input, init);
+    },
+    request: ({ url }, original) => {
+      look(() => url);
+      return original();
+    },
+    spawn: (_, original) => original(),
+    unseen: () => {},
+  });
+}
+
+/** @param missed is told what each worker does that is not recorded. */
+export function listenToWorkers(missed: (what: string) => void): void {
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.onmessage = (event) => missed(String((event as MessageEvent).data));
+  channel.unref();
+}
