@@ -91,12 +91,15 @@ test('what Next.js bundles is not said to be hooked, by its build or else its co
     '.next/required-server-files.json': JSON.stringify({ config: { serverExternalPackages: names } }),
   });
   const wrapped = { 'next.config.mjs': "import { withObservatory } from 'mcp-observatory/next';" };
+  const named = { 'package.json': '{"dependencies":{"next":"16"}}' };
   const cases: readonly (readonly [files: Record<string, string>, openai: string])[] = [
-    [{}, 'bundled'],
+    // That of another application of the workspace.
+    [{}, 'can be hooked'],
+    [named, 'bundled'],
     [wrapped, 'can be hooked'],
     [{ ...wrapped, ...build(['zod']) }, 'bundled'],
     [build(['openai']), 'can be hooked'],
-    [{ '.next/required-server-files.json': 'null' }, 'bundled'],
+    [{ ...named, '.next/required-server-files.json': 'null' }, 'bundled'],
   ];
   for (const [files, openai] of cases) {
     await withFolder({ ...sdks, ...files }, async (folder) => {

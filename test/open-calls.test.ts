@@ -48,3 +48,17 @@ test('more open calls than the bound end the eldest', () => {
     10_003,
   );
 });
+
+test('calls without an answer end with the process; beyond the bound the eldest is let go, and goes on', () => {
+  const calls = new OpenCalls();
+  const all = Array.from({ length: 10_002 }, () => new Call(calls));
+  for (const call of all) calls.begin(call);
+  calls.close(all[3] as Call);
+  calls.abandonAll();
+  assert.deepEqual(
+    all.slice(0, 5).map(({ abandoned }) => abandoned),
+    [0, 0, 1, 0, 1],
+  );
+  calls.abandonAll();
+  assert.equal(all.filter(({ abandoned }) => abandoned === 1).length, 9999);
+});

@@ -128,6 +128,7 @@ for (const [how, app] of [
 
 for (const [what, app, args, attribute, value] of [
   ['a stream that is open', 'open-stream.mjs', ['openai'], 'observatory.stream_end', 'abandoned'],
+  ['a call without an answer', 'unread-call.mjs', ['stay'], 'observatory.stream_end', 'abandoned'],
   ['an MCP call that is under way', '../mcp/open-call.mjs', [], 'error.type', 'connection_closed'],
 ] as const) {
   test(`${what} at SIGTERM has its span ended and sent`, async () => {
@@ -137,9 +138,14 @@ for (const [what, app, args, attribute, value] of [
     child.kill('SIGTERM');
     assert.equal((await ended).signal, 'SIGTERM');
     const open = collector.spans.filter((span) => span.attributes[attribute] === value);
-    assert.equal(open.length, app === 'open-stream.mjs' ? 1 : 2);
+    assert.equal(open.length, app.startsWith('../mcp') ? 2 : 1);
   });
 }
+
+test('a call whose answer nobody reads has its span at the end of the program', async () => {
+  assert.equal((await run('unread-call.mjs', [])).code, 0);
+  assert.equal(collector.spans[0]?.attributes['observatory.stream_end'], 'abandoned');
+});
 
 for (const handler of ['lambda-promise.mjs', 'lambda-callback.cjs']) {
   test(`the spans of an AWS Lambda function are sent before it answers, and is frozen: ${handler}`, async () => {

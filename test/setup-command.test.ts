@@ -237,11 +237,11 @@ test('setup says what to write where it cannot', async () => {
   const folder = tempDir();
   write(folder, { 'package.json': '{"scripts":{"start":"python app.py"}}' });
   assert.match((await setup(folder)).stdout, /'python app\.py' starts nothing that is known/);
-  write(folder, { 'package.json': '{"devDependencies":{"@types/aws-lambda":"8"}}' });
-  assert.match(
-    (await setup(folder)).stdout,
-    /AWS Lambda\n(?:.*\n)*Set NODE_OPTIONS='--import .* of the function/,
-  );
+  const ofFunction = '{"devDependencies":{"@types/aws-lambda":"8"}}';
+  write(folder, { 'package.json': ofFunction, 'index.mjs': 'export const handler = () => {};' });
+  const { stdout } = await runCommand(setupCommand, ['--folder', folder, '--no-install'], [], {});
+  assert.match(stdout, /AWS Lambda\n(?:.*\n)*Set NODE_OPTIONS='--import .* of the function/);
+  assert.equal(read(folder, 'package.json'), ofFunction);
   write(folder, {
     'package.json': '{"dependencies":{"next":"16"}}',
     'next.config.mjs': 'export { a as default };',

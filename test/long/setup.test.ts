@@ -8,8 +8,11 @@ import { Consumers, ROOT } from '../support/consumer.ts';
 
 let consumers: Consumers;
 let folder: string;
+/** Beside the applications: below them, Next.js would look no further up. */
+let home: string;
 before(async () => {
   consumers = await Consumers.pack();
+  home = await consumers.empty('home');
   folder = await consumers.install('setup', [
     'openai@6',
     'express@5',
@@ -19,6 +22,16 @@ before(async () => {
     'zod@4',
     'tsx@4',
     'nodemon@3',
+    'next@16',
+    'react@19',
+    'react-dom@19',
+    '@nestjs/core@11',
+    '@nestjs/common@11',
+    '@nestjs/platform-express@11',
+    '@nestjs/cli@11',
+    'reflect-metadata@0',
+    'rxjs@7',
+    'typescript@5',
     '@opentelemetry/api@1.9.1',
     '@opentelemetry/sdk-node@0.223.0',
     '@opentelemetry/sdk-trace-node@2.12.0',
@@ -35,6 +48,8 @@ const client = new OpenAI({ apiKey: 'x', fetch: async () => new Response(JSON.st
 const ask = () => client.chat.completions.create({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello' }] });
 `;
 const IMPORT = "import OpenAI from 'openai';";
+
+const NEST_OPTIONS = { experimentalDecorators: true, emitDecoratorMetadata: true, skipLibCheck: true };
 
 /** Each application: its manifest and its files. Servers ask themselves once they listen. */
 const APPS: Readonly<Record<string, readonly [object, Readonly<Record<string, string>>]>> = {
@@ -56,6 +71,27 @@ const server = express().get('/', async (_, response) => { await ask(); response
   .listen(0, () => fetch('http://127.0.0.1:' + server.address().port));`,
     },
   ],
+  Nest: [
+    { dependencies: { '@nestjs/core': '11' }, scripts: { start: 'nest start' } },
+    {
+      'tsconfig.json': JSON.stringify({
+        compilerOptions: { module: 'nodenext', outDir: 'dist', rootDir: 'src', ...NEST_OPTIONS },
+      }),
+      'nest-cli.json': '{"sourceRoot":"src"}',
+      'src/main.ts': `import { Controller, Get, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core'; ${IMPORT}${MODEL}
+@Controller() class Questions { @Get() async answer() { await ask(); return 'x'; } }
+@Module({ controllers: [Questions] }) class App {}
+void NestFactory.create(App).then(async (app) => { await app.listen(0, '127.0.0.1'); await fetch(await app.getUrl()); });`,
+    },
+  ],
+  'AWS Lambda by its emulator': [
+    { type: 'module', devDependencies: { '@types/aws-lambda': '8' }, scripts: { start: 'node emulator.js' } },
+    {
+      'index.js': `${IMPORT}${MODEL}export const handler = async () => { await ask(); };`,
+      'emulator.js': "await (await import('./index.js')).handler({}, {});",
+    },
+  ],
   'Hono with tsx watch': [
     { type: 'module', dependencies: { hono: '4' }, scripts: { dev: 'tsx watch src/index.ts' } },
     {
@@ -66,25 +102,44 @@ serve({ fetch: app.fetch, port: 0 }, ({ port }) => fetch('http://127.0.0.1:' + p
   ],
 };
 
-/** Runs the installed command line in a folder. */
+/** Runs the installed command line in a folder, for somebody who has set nothing; what it asks for, it is given. */
 function setup(cwd: string, ...flags: string[]): Promise<{ code: number; output: string }> {
   const cli = join(folder, 'node_modules/mcp-observatory/dist/lib/cli.js');
+  const env = { ...consumers.env, HOME: home, NEXT_TELEMETRY_DISABLED: '1' };
   return new Promise((resolve) => {
-    execFile(
+    const child = execFile(
       process.execPath,
       [cli, 'setup', ...flags],
-      { cwd, env: consumers.env },
+      { cwd, env },
       (error, stdout, stderr) =>
         resolve({ code: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` }),
     );
+    child.stderr?.on('data', (said: string) => {
+      const [, origin] = /It names (\S+): send it a request/.exec(said) ?? [];
+      if (origin === undefined) return;
+      // A server that has just said so may not be ready.
+      const asking = setInterval(() => void fetch(`${origin}/ask`).catch(() => {}), 2000);
+      child.once('exit', () => clearInterval(asking));
+    });
   });
 }
 
+/** What builds leave. */
+const BUILT = /\/(?:\.next|dist)\//;
+
 async function filesIn(at: string): Promise<Readonly<Record<string, string>>> {
   const entries = await readdir(at, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const all = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const files = all.filter((file) => !BUILT.test(file.slice(at.length)));
   const read = files.sort().map(async (file) => [file, await readFile(file, 'utf8')] as const);
   return Object.fromEntries(await Promise.all(read));
+}
+
+async function writeFiles(at: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [file, text] of Object.entries(files)) {
+    await mkdir(dirname(join(at, file)), { recursive: true });
+    await writeFile(join(at, file), text);
+  }
 }
 
 async function assertSpanArrives(name: string, expected: RegExp): Promise<void> {
@@ -99,13 +154,62 @@ async function assertSpanArrives(name: string, expected: RegExp): Promise<void> 
 
 for (const [name, [manifest, files]] of Object.entries(APPS)) {
   test(`setup ends in a span of a model call: ${name}`, async () => {
-    for (const [file, text] of Object.entries({ ...files, 'package.json': JSON.stringify(manifest) })) {
-      await mkdir(dirname(join(folder, name, file)), { recursive: true });
-      await writeFile(join(folder, name, file), text);
-    }
+    await writeFiles(join(folder, name), { ...files, 'package.json': JSON.stringify(manifest) });
     await assertSpanArrives(name, /A span arrived: chat gpt-4o \(mcp-observatory\/openai\)/);
   });
 }
+
+/** A model called by a route of an application that is asked while setup waits for a request. */
+const NEXT = {
+  'app/layout.js': 'export default ({ children }) => <html><body>{children}</body></html>;',
+  'app/ask/route.js': `${IMPORT}${MODEL}export async function GET() { await ask(); return Response.json({}); }`,
+  'package.json': '{"dependencies":{"next":"16"},"scripts":{"dev":"next dev -p 0"}}',
+};
+const OVER_HTTP = {
+  'server.js': `import express from 'express';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+const app = express().use(express.json()).post('/mcp', async (request, response) => {
+  const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined });
+  await new McpServer({ name: 'x', version: '1' }).connect(transport);
+  await transport.handleRequest(request, response, request.body);
+});
+const server = app.listen(0, () => console.log('http://localhost:' + server.address().port));`,
+  'package.json':
+    '{"type":"module","dependencies":{"@modelcontextprotocol/sdk":"1"},"scripts":{"start":"node server.js"}}',
+};
+
+for (const [name, files, span] of [
+  ['next', NEXT, 'chat gpt-4o \\(mcp-observatory/openai'],
+  ['an MCP server over HTTP', OVER_HTTP, 'initialize \\(mcp-observatory/mcp'],
+] as const) {
+  test(`setup names the address of a server, and sees a span of it: ${name}`, async () => {
+    await writeFiles(join(folder, name), files);
+    await assertSpanArrives(name, new RegExp(`A span arrived: ${span}\\)`));
+  });
+}
+
+test('setup says what it waits for where nothing runs without an account, and writes what --undo takes back', async () => {
+  const at = join(folder, 'none');
+  await writeFiles(at, { 'package.json': '{"devDependencies":{"@types/aws-lambda":"8"}}', 'index.js': '' });
+  assert.match(
+    (await setup(at)).output,
+    /Set NODE_OPTIONS=.*\n(?:.*\n)*Not run: AWS Lambda runs the function/,
+  );
+  const clients = ['claude-code', 'codex', 'gemini-cli', 'vs-code'];
+  const before = [await filesIn(at), await filesIn(home)];
+  for (const client of clients) {
+    const { code, output } = await setup(at, client);
+    assert.equal(code, 0, output);
+    assert.match(
+      output,
+      new RegExp(`Nothing was run: ${client} needs its own account\\. Start 'mcp-observatory up'`),
+    );
+  }
+  assert.match((await setup(at, 'cursor')).output, /Cursor sends nothing; 'hook install cursor'/);
+  assert.equal((await setup(at, ...clients, '--undo')).code, 0);
+  assert.deepEqual([await filesIn(at), await filesIn(home)], before);
+});
 
 test('setup greets an MCP server on stdio, and sees a span of it', async () => {
   await mkdir(join(folder, 'mcp'));

@@ -103,6 +103,7 @@ function planNext({ folder, manifest }: Project, given: string | undefined): Set
   return { ...NOTHING, ...nextChanges(folder), command };
 }
 
+const DEPLOYED = 'AWS Lambda runs the function, and sends its first span when it is called there';
 const STARTS = /^(?:start|dev|serve)(?::|$)/;
 
 function planScripts({ folder, manifest, kinds }: Project, given: string | undefined): SetupPlan {
@@ -112,7 +113,10 @@ function planScripts({ folder, manifest, kinds }: Project, given: string | undef
     const launch = STARTS.test(name) && typeof script === 'string' ? withRegister(script, folder) : undefined;
     return launch === undefined ? [] : [{ ...launch, name }];
   });
-  const main = Object.hasOwn(scripts, 'start') ? undefined : (given ?? defaultStart(folder, manifest));
+  // A file of a function is started by its platform alone.
+  const isFunction = kinds.includes(LAMBDA);
+  const found = isFunction ? undefined : defaultStart(folder, manifest);
+  const main = Object.hasOwn(scripts, 'start') ? undefined : (given ?? found);
   const added = main === undefined || started.length > 0 ? undefined : withRegister(main, folder);
   const launches = added === undefined ? started : [{ ...added, name: 'start' }];
   const before = readIfThere(path);
@@ -123,13 +127,15 @@ function planScripts({ folder, manifest, kinds }: Project, given: string | undef
   const run = launches.find(({ name }) => name === 'start') ?? launches[0];
   const own = given === undefined ? undefined : withRegister(given, folder);
   const { entry = null, isThere = true } = own ?? run ?? {};
-  const isBuild = typeof scripts.build === 'string';
+  const command = own?.command ?? given ?? (run === undefined ? null : `npm run ${run.name}`);
+  const build = typeof scripts.build === 'string' ? ': npm run build' : '';
+  const absent = isThere || entry === null ? null : `${entry} is not there${build}`;
   return {
     changes: before?.toString() === text ? [] : [{ path, before, text }],
     notes: launches.length > 0 || own !== undefined ? [] : [explainScript(stringAt(scripts, 'start'), kinds)],
-    command: own?.command ?? given ?? (run === undefined ? null : `npm run ${run.name}`),
+    command,
     entry,
-    first: isThere || entry === null ? null : `${entry} is not there${isBuild ? ': npm run build' : ''}`,
+    first: isFunction && command === null ? DEPLOYED : absent,
   };
 }
 

@@ -12,7 +12,7 @@ import {
 } from '../command-line/index.ts';
 
 /** Where `up` and `collect` listen. */
-const HTTP = 'http://127.0.0.1:4318';
+export const RECEIVER = 'http://127.0.0.1:4318';
 const GRPC = 'http://127.0.0.1:4317';
 
 interface Client {
@@ -32,13 +32,13 @@ const CLIENTS: Readonly<Record<string, Client>> = {
         CLAUDE_CODE_ENABLE_TELEMETRY: '1',
         OTEL_LOGS_EXPORTER: 'otlp',
         OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
-        OTEL_EXPORTER_OTLP_ENDPOINT: HTTP,
+        OTEL_EXPORTER_OTLP_ENDPOINT: RECEIVER,
       },
     },
   },
   codex: {
     settings: '.codex/config.toml',
-    added: `[otel]\nexporter = { otlp-http = { endpoint = "${HTTP}/v1/logs", protocol = "binary" } }\n`,
+    added: `[otel]\nexporter = { otlp-http = { endpoint = "${RECEIVER}/v1/logs", protocol = "binary" } }\n`,
   },
   'gemini-cli': {
     settings: '.gemini/settings.json',
@@ -47,7 +47,7 @@ const CLIENTS: Readonly<Record<string, Client>> = {
   'vs-code': {
     settings: '.vscode/settings.json',
     isOfProject: true,
-    added: { 'github.copilot.chat.otel.enabled': true, 'github.copilot.chat.otel.otlpEndpoint': HTTP },
+    added: { 'github.copilot.chat.otel.enabled': true, 'github.copilot.chat.otel.otlpEndpoint': RECEIVER },
   },
 };
 

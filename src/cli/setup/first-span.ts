@@ -3,10 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { stripVTControlCharacters } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { isPackageScope } from '../../base/index.ts';
 import { startTree } from '../../mcp-client/index.ts';
 import { decodeJson, decodeProtobuf, type ReceivedSpan } from '../../otlp/index.ts';
+import { RECEIVER } from './clients.ts';
 
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 const MAX_SPANS = 100_000;
@@ -22,6 +24,8 @@ export interface FirstSpan {
   /** How it ended; null if it still ran. */
   readonly exit: number | string | null;
   readonly output: string;
+  /** Whether what listens where spans go by default has taken it too. */
+  readonly isShown: boolean;
 }
 
 interface Program {
@@ -34,6 +38,8 @@ interface Program {
   readonly waitMs: number;
   /** Ends the wait. */
   readonly signal: AbortSignal;
+  /** Called once with the first address of this machine that the program prints: it may wait for requests there. */
+  readonly onAddress: (url: URL) => void;
 }
 
 /** What a client of MCP says first. */
@@ -51,12 +57,34 @@ const GREETING = [
   { id: 2, method: 'tools/list' },
 ].map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 
+/** Greets a server over HTTP, where most of them have their endpoint. One that is none refuses it. */
+export async function greetOverHttp({ origin }: URL): Promise<void> {
+  const headers = new Headers({
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  });
+  for (const body of GREETING) {
+    const signal = AbortSignal.timeout(CLOSE_MS);
+    const answer = await fetch(`${origin}/mcp`, {
+      method: 'POST',
+      headers,
+      body,
+      signal,
+      redirect: 'error',
+    }).catch(() => undefined);
+    await answer?.body?.cancel();
+    if (answer?.ok !== true) return;
+    const session = answer.headers.get('mcp-session-id');
+    if (session !== null) headers.set('mcp-session-id', session);
+  }
+}
+
 export async function awaitFirstSpan(program: Program): Promise<FirstSpan> {
   const arrived = new Arrived();
   const server = createServer((request, response) => {
     void readSpans(request)
       .then(
-        (spans) => arrived.add(spans),
+        ({ spans, body }) => arrived.add(spans, () => sendOn(request, body, program.env)),
         () => {},
       )
       .then(() => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
@@ -64,7 +92,8 @@ export async function awaitFirstSpan(program: Program): Promise<FirstSpan> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   try {
-    return await runProgram(program, server, arrived);
+    const result = await runProgram(program, server, arrived);
+    return { ...result, isShown: await arrived.isShown };
   } finally {
     server.closeAllConnections();
     server.close();
@@ -75,9 +104,11 @@ export async function awaitFirstSpan(program: Program): Promise<FirstSpan> {
 class Arrived {
   span: FirstSpan['span'] = null;
   others = 0;
+  isShown: Promise<boolean> | false = false;
   onFirst: () => void = () => {};
 
-  add(spans: readonly ReceivedSpan[]): void {
+  /** @param show sends them on. */
+  add(spans: readonly ReceivedSpan[], show: () => Promise<boolean>): void {
     for (const { name, instrumentationScope, attributes } of spans) {
       const scope = instrumentationScope.name;
       const isOurs =
@@ -85,25 +116,55 @@ class Arrived {
       if (!isOurs) this.others++;
       else if (this.span === null) this.span = { name, scope };
     }
+    if (this.span !== null && this.isShown === false) this.isShown = show();
     if (this.span !== null) this.onFirst();
   }
 }
 
-async function readSpans(request: IncomingMessage): Promise<readonly ReceivedSpan[]> {
+/** Where spans go by default, an `up` may show them. */
+async function sendOn({ headers }: IncomingMessage, body: Buffer, env: Program['env']): Promise<boolean> {
+  const isElsewhere = Object.keys(env).some((name) => /^OTEL_EXPORTER_OTLP_(?:TRACES_)?ENDPOINT$/.test(name));
+  if (isElsewhere) return false;
+  const { 'content-type': type = '', 'content-encoding': encoding } = headers;
+  const sent = { 'content-type': type, ...(encoding === undefined ? {} : { 'content-encoding': encoding }) };
+  const signal = AbortSignal.timeout(CLOSE_MS);
+  const request: RequestInit = {
+    method: 'POST',
+    headers: sent,
+    body: new Uint8Array(body),
+    signal,
+    redirect: 'error',
+  };
+  return await fetch(`${RECEIVER}/v1/traces`, request).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
+async function readSpans(
+  request: IncomingMessage,
+): Promise<{ spans: readonly ReceivedSpan[]; body: Buffer }> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
   }
-  if (request.url !== '/v1/traces' || bytes > MAX_BODY_BYTES) return [];
+  const body = Buffer.concat(chunks);
+  if (request.url !== '/v1/traces' || bytes > MAX_BODY_BYTES) return { spans: [], body };
   const { 'content-encoding': encoding, 'content-type': type = '' } = request.headers;
-  const sent = Buffer.concat(chunks);
-  const body = encoding === 'gzip' ? gunzipSync(sent, { maxOutputLength: MAX_BODY_BYTES }) : sent;
-  return (type.includes('json') ? decodeJson(body, MAX_SPANS) : decodeProtobuf(body, MAX_SPANS)).spans;
+  const plain = encoding === 'gzip' ? gunzipSync(body, { maxOutputLength: MAX_BODY_BYTES }) : body;
+  return {
+    ...(type.includes('json') ? decodeJson(plain, MAX_SPANS) : decodeProtobuf(plain, MAX_SPANS)),
+    body,
+  };
 }
 
-async function runProgram(program: Program, server: Server, arrived: Arrived): Promise<FirstSpan> {
+async function runProgram(
+  program: Program,
+  server: Server,
+  arrived: Arrived,
+): Promise<Omit<FirstSpan, 'isShown'>> {
   const { command, folder, isStdioServer, waitMs, signal } = program;
   const { port } = server.address() as AddressInfo;
   const { child, end } = startTree((own) =>
@@ -115,7 +176,7 @@ async function runProgram(program: Program, server: Server, arrived: Arrived): P
       env: { ...program.env, ...variables(`http://127.0.0.1:${port}`), ...own.env },
     }),
   );
-  const output = keepTail(child);
+  const output = keepTail(child, program.onAddress);
   const exit = new Promise<number | string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('close', (code, ended) => resolve(code ?? ended ?? 'unknown'));
@@ -148,12 +209,19 @@ function variables(endpoint: string): Readonly<Record<string, string | undefined
   };
 }
 
+const ADDRESS = /\bhttps?:\/\/(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):\d{1,5}\b/;
+
 /** @returns gives the end of what a program has printed. */
-function keepTail({ stdout, stderr }: ChildProcess): () => string {
+function keepTail({ stdout, stderr }: ChildProcess, onAddress: (url: URL) => void): () => string {
   let tail = '';
+  let isAddressTold = false;
   for (const stream of [stdout, stderr]) {
     stream?.setEncoding('utf8').on('data', (chunk: string) => {
       tail = `${tail}${chunk}`.slice(-MAX_TAIL_CHARS);
+      const address = isAddressTold ? undefined : ADDRESS.exec(stripVTControlCharacters(tail))?.[0];
+      if (!URL.canParse(address ?? '')) return;
+      isAddressTold = true;
+      onAddress(new URL(address as string));
     });
   }
   return () => tail;

@@ -23,9 +23,9 @@ import {
   writeWithBackup,
 } from '../command-line/index.ts';
 import { printableLine } from '../terminal/index.ts';
-import { findProject, planChanges, type SetupPlan, toShownPath } from './changes.ts';
-import { CLIENT_NAMES, clientChange, findClientSettings } from './clients.ts';
-import { awaitFirstSpan, type FirstSpan } from './first-span.ts';
+import { findProject, type Project, planChanges, type SetupPlan, toShownPath } from './changes.ts';
+import { CLIENT_NAMES, clientChange, findClientSettings, RECEIVER } from './clients.ts';
+import { awaitFirstSpan, type FirstSpan, greetOverHttp } from './first-span.ts';
 import { findMissing, installPackages, LOCK_FILES } from './packages.ts';
 
 const WAIT_SECONDS = 60;
@@ -126,7 +126,9 @@ function setUpClients(
     else showChange(change, change.path, report, say);
     if (change !== undefined && values['dry-run'] !== true) writeWithBackup(change, BACKUP, change.before);
   }
-  report.notes.push("Start 'mcp-observatory up', then the agent: what it does is on the page.");
+  report.notes.push(
+    `Nothing was run: ${names.join(', ')} ${names.length === 1 ? 'needs its' : 'need their'} own account. Start 'mcp-observatory up', then the agent: what it does is on the page.`,
+  );
 }
 
 async function setUpFolder(
@@ -167,7 +169,7 @@ async function setUpFolder(
   writeChanges(folder, plan.changes, originals);
   if (plan.changes.length > 0) report.notes.push(KEPT);
   if (report.problems.length === 0 && values['no-run'] !== true)
-    await runOnce(folder, plan, io, waitMs, report, say);
+    await runOnce(project, plan, io, waitMs, report, say);
 }
 
 function showChange({ before, text }: FileEdit, file: string, report: Report, say: Say): void {
@@ -199,7 +201,7 @@ function writeChanges(
 }
 
 async function runOnce(
-  folder: string,
+  { folder, kinds }: Project,
   { command, entry, first }: SetupPlan,
   io: CommandIo,
   waitMs: number,
@@ -212,16 +214,24 @@ async function runOnce(
   }
   say(`Running: ${printableLine(command)}`);
   io.stderr.writeLine(`Waiting up to ${waitMs / 1000} s for a span. A server needs a request meanwhile.`);
+  const onAddress = (url: URL) => {
+    io.stderr.writeLine(`It names ${url.origin}: send it a request that calls a model or a tool.`);
+    if (kinds.some((kind) => kind.includes('MCP'))) void greetOverHttp(url);
+  };
   using ending = new EndingSignal();
   const stopped = new AbortController();
   void ending.wait().then(() => stopped.abort());
   const isStdioServer = entry !== null && existsSync(entry) && isOnStdio(entry);
-  const run = { command, folder, env: io.env, isStdioServer, waitMs, signal: stopped.signal };
+  const run = { command, folder, env: io.env, isStdioServer, waitMs, signal: stopped.signal, onAddress };
   const result = await awaitFirstSpan(run);
   report.span = result.span;
   if (result.span !== null) {
     say(`A span arrived: ${result.span.name} (${result.span.scope})`);
-    say('Where nothing else takes spans, this does, and shows them: npx mcp-observatory up');
+    say(
+      result.isShown
+        ? `What listens at ${RECEIVER} has it too: 'mcp-observatory up' shows it`
+        : 'Where nothing else takes spans, this does, and shows them: npx mcp-observatory up',
+    );
   } else report.problems.push(...(await explainAbsence(folder, result, waitMs)));
 }
 

@@ -86,6 +86,7 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
 
   /** Starts the span and gives the context to make the call in. */
   start(within: Context): Context {
+    openCalls.begin(this);
     const { request, as } = this.#call;
     this.#loose = as.speaks ? looseCall(within, request) : undefined;
     const parent = this.#loose === undefined ? within : toContext(this.#loose, within);

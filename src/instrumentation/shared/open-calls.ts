@@ -1,15 +1,15 @@
 import { guard } from './guard.ts';
 
-/** A call with a stream that the application has not read to its end. */
+/** A call whose answer, or the stream of it, the application has not read to its end. */
 export interface OpenCall {
   /** Time of the last chunk, in `performance.now()` milliseconds. */
   readonly lastActivityMs: number;
-  /** Ends the span of a stream that nobody reads. */
+  /** Ends the span of an answer that nobody reads. */
   abandon(): void;
 }
 
 const SWEEP_EVERY_MS = 30_000;
-/** Most open streams; beyond it the oldest one ends its span. */
+/** Most open streams; beyond it the oldest one ends its span. So many calls without an answer are known, too. */
 const MAX_OPEN = 10_000;
 
 /**
@@ -18,9 +18,17 @@ const MAX_OPEN = 10_000;
  */
 export class OpenCalls {
   readonly #open = new Map<OpenCall, number>();
+  /** Calls that have no answer yet, or whose answer nobody has asked for. */
+  readonly #begun = new Set<OpenCall>();
   readonly #collected = new FinalizationRegistry<OpenCall>((call) => call.abandon());
   readonly #others = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
+
+  /** Ends the call with the others if it has no answer then: its time is bounded by what makes it. */
+  begin(call: OpenCall): void {
+    this.#begun.add(call);
+    if (this.#begun.size > MAX_OPEN) this.#begun.delete(this.#begun.values().next().value as OpenCall);
+  }
 
   /** Counts the call as open until {@link close}; it is abandoned once idle for `idleTimeoutMs`. */
   track(call: OpenCall, idleTimeoutMs: number): void {
@@ -38,6 +46,7 @@ export class OpenCalls {
   }
 
   close(call: OpenCall): void {
+    this.#begun.delete(call);
     if (!this.#open.delete(call) || this.#open.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -50,7 +59,7 @@ export class OpenCalls {
 
   /** Ends all open spans, before a final flush. */
   abandonAll(): void {
-    for (const call of [...this.#open.keys()]) call.abandon();
+    for (const call of [...this.#open.keys(), ...this.#begun]) call.abandon();
     for (const end of this.#others) end();
   }
 

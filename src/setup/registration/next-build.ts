@@ -7,7 +7,7 @@ const CONFIGURATIONS = ['next.config.js', 'next.config.mjs', 'next.config.ts', '
 
 /**
  * Whether an application of Next.js leaves a package out of its bundles: by its last build, else by its configuration.
- * @returns undefined where there is no Next.js.
+ * @returns undefined where the folder has none: a workspace has the Next.js of another application in a folder above.
  */
 export async function externalInNext(folder: string): Promise<((name: string) => boolean) | undefined> {
   const next = await installedPackage(folder, 'next');
@@ -16,6 +16,8 @@ export async function externalInNext(folder: string): Promise<((name: string) =>
   const own = await toText(join(next.folder, 'dist/lib/server-external-packages.jsonc'));
   const built = builtExternals(await toText(join(folder, '.next/required-server-files.json')));
   const config = (await Promise.all(CONFIGURATIONS.map((name) => toText(join(folder, name))))).join('\n');
+  const manifest = await toText(join(folder, 'package.json'));
+  if (built === undefined && config.trim() === '' && !/"next"\s*:/.test(manifest)) return undefined;
   const isWrapped = config.includes('mcp-observatory/next');
   return (name) => own.includes(`"${name}"`) || (built === undefined ? isWrapped : built.has(name));
 }
