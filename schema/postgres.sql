@@ -124,4 +124,10 @@ SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 19) AS is_m
 INSERT INTO mcp_observatory_migrations (id, name) VALUES (19, '019_settled_without_statistics');
 \ir 019_settled_without_statistics.sql
 \endif
+
+SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 20) AS is_missing \gset
+\if :is_missing
+INSERT INTO mcp_observatory_migrations (id, name) VALUES (20, '020_finer_sums');
+\ir 020_finer_sums.sql
+\endif
 COMMIT;

@@ -121,7 +121,7 @@ async function bundleCode() {
         // What several commands share, a few lines each.
         {
           name: 'command-line',
-          test: /\/src\/cli\/(?:command-line\/(?:ending-signal|flags|exit-codes|jsonl)|terminal\/table)\.ts/,
+          test: /\/src\/cli\/(?:command-line\/(?:ending-signal|flags|exit-codes|jsonl|subcommand)|terminal\/table)\.ts/,
         },
       ],
     },

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { join } from 'node:path';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
@@ -245,4 +246,45 @@ test("'run' and 'ask' beside an `up` wait for its page, keep effects there and s
   await waitUntil(async () => (await stored()).split(tool).length > 2);
   near.child.kill('SIGTERM');
   await once(near.child, 'exit');
+});
+
+test('a terminal that closes ends `up` as SIGTERM does, but not one that nohup started; a taken port is told with its flag', async () => {
+  const own = join(tempDir(), 'store');
+  const start = (stdin: number | 'ignore', ...ports: readonly string[]) =>
+    spawn(process.execPath, [MAIN, 'up', '--json', '--data-dir', own, ...ports], {
+      stdio: [stdin, 'pipe', 'pipe'],
+    });
+  const free = ['--port', '0', '--http-port', '0', '--grpc-port', '0'];
+  const locks = () => readdirSync(dirname(own)).filter((name) => name.includes('.lock'));
+  // As `nohup` leaves it of a terminal: one can only write to it.
+  const unreadable = openSync('/dev/null', 'w');
+  for (const [stdin, ends] of [
+    ['ignore', true],
+    [unreadable, false],
+  ] as const) {
+    const child = start(stdin, ...free);
+    await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');
+    assert.equal(locks().length, 1);
+    child.kill('SIGHUP');
+    child.kill('SIGHUP');
+    if (!ends) {
+      const isAlive = () => child.exitCode === null && child.signalCode === null;
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      assert.ok(isAlive());
+      child.kill('SIGTERM');
+    }
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+    assert.deepEqual(locks(), []);
+  }
+  closeSync(unreadable);
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const port = String((other.address() as AddressInfo).port);
+  for (const flag of ['--http-port', '--grpc-port', '--port']) {
+    const child = start('ignore', ...free.map((arg, i) => (free[i - 1] === flag ? port : arg)));
+    const said = text(child.stderr as NodeJS.ReadableStream);
+    await once(child, 'exit');
+    assert.match(await said, new RegExp(`EADDRINUSE.*port with ${flag}\\b`, 'u'));
+  }
+  other.close();
 });

@@ -8,6 +8,7 @@ import {
   EndingSignal,
   EXIT_OK,
   findOpenDatabase,
+  namePortFlag,
   numberFlag,
   PAGE_PORT,
   print,
@@ -39,7 +40,7 @@ Options:
 The printed address holds a token for one browser, which may then decide; using it prints the next one. Agents read
 with the read token.
 
-Runs until SIGTERM or SIGINT.`;
+Runs until SIGTERM, SIGINT or SIGHUP.`;
 
 const OPTIONS = {
   port: { type: 'string' },
@@ -61,14 +62,17 @@ export const uiCommand: Command = {
     await using db = await findOpenDatabase(values, io, { signal: ending.giveUp, mayShare: false });
     const door = await db.share?.({ gates: GATE_STATEMENTS });
     const access = await pageAccess(values, io);
+    const port = numberFlag('--port', values.port, { to: 65_535, whole: true }) ?? PAGE_PORT;
     await using page = await startPage({
       ...access,
       db,
       mcp: lazyStoreMcp(io, db),
       host: values.host,
-      port: numberFlag('--port', values.port, { to: 65_535, whole: true }) ?? PAGE_PORT,
+      port,
       goldens: values.goldens,
       webhook: findWebhook(values.webhook, io.env),
+    }).catch((error: unknown) => {
+      throw namePortFlag(error, { '--port': port });
     });
     const { readToken } = access;
     await using _noted = await noteRunningPage(io, page, readToken, db.name, door);

@@ -12,6 +12,7 @@ import {
   EndingSignal,
   EXIT_OK,
   findOpenDatabase,
+  namePortFlag,
   numberFlag,
   PAGE_PORT,
   print,
@@ -61,7 +62,7 @@ All ports listen on 127.0.0.1. The printed address holds a token for one browser
 prints the next one. Agents read with the read token. If the package @electric-sql/pglite is not installed, it is
 fetched once, about 27 MB, into a private folder of your cache.
 
-Runs until SIGTERM or SIGINT; then it finishes the requests in progress and exits, within 25 s.`;
+Runs until SIGTERM, SIGINT or SIGHUP; then it finishes the requests in progress and exits, within 25 s.`;
 
 const OPTIONS = {
   port: { type: 'string' },
@@ -84,6 +85,14 @@ export const upCommand: Command = {
     const { values } = readFlags(args, OPTIONS);
     const port = (flag: '--port' | '--http-port' | '--grpc-port', text: string | undefined, usual: number) =>
       numberFlag(flag, text, { to: 65_535, whole: true }) ?? usual;
+    const ports = {
+      '--http-port': port('--http-port', values['http-port'], HTTP_PORT),
+      '--grpc-port': port('--grpc-port', values['grpc-port'], GRPC_PORT),
+      '--port': port('--port', values.port, PAGE_PORT),
+    };
+    const refuse = (error: unknown) => {
+      throw namePortFlag(error, ports);
+    };
     const host = '127.0.0.1';
     // Values that cannot be used are refused before anything is opened.
     findRetention(values, 'pglite');
@@ -99,21 +108,21 @@ export const upCommand: Command = {
     const retention = findRetention({ ...values, keep }, db.kind);
     await using collector = await startCollector({
       database: db,
-      http: { host, port: port('--http-port', values['http-port'], HTTP_PORT) },
-      grpc: { host, port: port('--grpc-port', values['grpc-port'], GRPC_PORT) },
+      http: { host, port: ports['--http-port'] },
+      grpc: { host, port: ports['--grpc-port'] },
       captureContent: values['capture-content'],
       drainTimeoutMs: END_MS,
-    });
+    }).catch(refuse);
     const access = await pageAccess(values, io);
     await using page = await startPage({
       ...access,
       db,
       mcp: lazyStoreMcp(io, db),
-      port: port('--port', values.port, PAGE_PORT),
+      port: ports['--port'],
       goldens: values.goldens,
       senders: agentSettings(collector.httpUrl ?? '', collector.grpcAddress ?? ''),
       webhook: findWebhook(values.webhook, io.env),
-    });
+    }).catch(refuse);
     const door = await db.share?.({ spansUrl: collector.httpUrl, gates: GATE_STATEMENTS });
     await using _noted = await noteRunningPage(io, page, access.readToken, db.name, door);
     await using tidying = retention && new Tidying(db, retention, io);

@@ -29,6 +29,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 17, name: '017_model_calls' },
   { id: 18, name: '018_any_row' },
   { id: 19, name: '019_settled_without_statistics' },
+  { id: 20, name: '020_finer_sums' },
 ];
 
 /** Version of the schema that this code reads and writes. */

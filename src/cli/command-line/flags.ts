@@ -1,3 +1,4 @@
+import { ObservatoryError } from '../../base/index.ts';
 import { usageError } from './command.ts';
 
 const MS_OF_UNIT = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
@@ -65,4 +66,15 @@ export function wordFlag<const W extends string, T extends string | undefined>(
   const word = words.find((one: string) => one === text);
   if (word !== undefined) return word;
   throw usageError(`Expected ${option} to be one of ${words.join(', ')}, got '${text}'`);
+}
+
+/** The error, with the flag that gives another port where the one of that flag is taken. */
+export function namePortFlag(error: unknown, ports: Readonly<Record<string, number>>): unknown {
+  if (!ObservatoryError.isInstance(error)) return error;
+  const { code, port } = (error.cause ?? {}) as { code?: unknown; port?: unknown };
+  const [flag] = Object.entries(ports).find(([, taken]) => taken === port) ?? [];
+  if (code !== 'EADDRINUSE' || flag === undefined) return error;
+  return new ObservatoryError(error.code, `${error.message}. Give another port with ${flag}`, {
+    cause: error.cause,
+  });
 }

@@ -42,7 +42,7 @@ export {
   toExitCode,
 } from './exit-codes.ts';
 export { FETCHED_SETS, fetchedFolder, fetchedModule, isInstalled } from './fetched-packages.ts';
-export { ageFlag, durationFlag, numberFlag, sizeFlag, wordFlag } from './flags.ts';
+export { ageFlag, durationFlag, namePortFlag, numberFlag, sizeFlag, wordFlag } from './flags.ts';
 export { pumpJsonl, readKind } from './jsonl.ts';
 export { readPrices } from './prices.ts';
 export { findKey, RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest } from './run-options.ts';

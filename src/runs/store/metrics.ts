@@ -1,5 +1,6 @@
 import type { Queryable } from '../../postgres/index.ts';
 import type { Condition } from './condition.ts';
+import { findPercentile } from './duration-classes.ts';
 import { ask } from './run-row.ts';
 import { type RunQuery, selectRuns } from './runs.ts';
 
@@ -36,7 +37,7 @@ export interface RunBucket {
 
 /**
  * Figures over the runs that a query selects. Over many runs and without a filter they come from `mcp_runs_hourly`: sums
- * are exact, percentiles to a few percent, and each hour counts for the part of the range that its middle is in.
+ * are exact, percentiles to 1 %, and each hour counts for the part of the range that its middle is in.
  *
  * @throws the database's errors.
  */
@@ -127,7 +128,7 @@ async function byTheHour(
       FROM pieces GROUP BY 1, 2
     )
     SELECT part, sum(runs)::float8 AS runs, ${SUMMED},
-      json_agg(json_build_array(duration_class, runs) ORDER BY duration_class) AS durations
+      json_agg(json_build_array(duration_class, runs)) AS durations
     FROM classes GROUP BY part`,
     [
       iso(hours[0]),
@@ -144,30 +145,12 @@ async function byTheHour(
     for (const name of ['runs', ...SUMS]) total[name] = (total[name] ?? 0) + Number(row[name]);
     const durations = new Map(row.durations as readonly (readonly [number, number])[]);
     for (const [place, runs] of durations) all.set(place, (all.get(place) ?? 0) + runs);
-    row.p95 = percentile(durations, 0.95);
+    row.p95 = findPercentile(durations, 0.95);
   }
   return toMetrics(
-    { ...total, p50: percentile(all, 0.5), p95: percentile(all, 0.95) },
+    { ...total, p50: findPercentile(all, 0.5), p95: findPercentile(all, 0.95) },
     new Map(rows.map((row) => [Number(row.part), row])),
   );
-}
-
-/** Durations of a class are at most this many times those of the class before. */
-const CLASS_RATIO = 1.1;
-
-/** The duration that a fraction of runs does not exceed, as if those of a class were spread evenly in it. */
-function percentile(runsByClass: ReadonlyMap<number, number>, fraction: number): number | null {
-  const classes = [...runsByClass].filter(([, runs]) => runs > 0).sort(([a], [b]) => a - b);
-  let left = classes.reduce((sum, [, runs]) => sum + runs, 0) * fraction;
-  for (const [place, runs] of classes) {
-    if (left > runs) {
-      left -= runs;
-      continue;
-    }
-    const [low, high] = [place === 0 ? 0 : CLASS_RATIO ** (place - 1), CLASS_RATIO ** place];
-    return low + ((high - low) * left) / runs;
-  }
-  return null;
 }
 
 type Figures = Readonly<Record<string, unknown>>;

@@ -3,6 +3,7 @@ import type { Queryable } from '../../postgres/index.ts';
 import { type CallSpan, pairCalls } from '../calls.ts';
 import { SPAN_STATUS } from '../status.ts';
 import type { Condition } from './condition.ts';
+import { type DurationClasses, findPercentile } from './duration-classes.ts';
 import { ask } from './run-row.ts';
 import { matchSpans } from './runs.ts';
 import { IN_RANGE, rangeValues, type TimeRange } from './tools.ts';
@@ -231,8 +232,6 @@ function addedUp(all: readonly CountedSide[]): Figures {
 
 const FRACTIONS = [0.5, 0.95, 0.99] as const;
 
-/** Durations of a class are at most this many times its beginning, so that its middle is at most 1 % off. */
-const CLASS_RATIO = 1.02;
 type Percentiles = readonly (number | null)[];
 
 /** Percentiles of many calls, from their counts in fine classes: one pass, and nothing is sorted. */
@@ -244,10 +243,10 @@ async function percentilesByClass(
     db,
     `WITH classed AS (
       SELECT coalesce(server_name, '') AS server, tool_name AS tool, span_kind,
-        floor(ln(greatest(${MS}, 0.001)) / ln(${CLASS_RATIO}::float8))::integer AS class, count(*) AS calls
+        mcp_runs_duration_class(mcp_traces_time(start_time), mcp_traces_time(end_time)) AS class, count(*) AS calls
       FROM mcp_traces WHERE ${IN_SPANS} AND (method = 'tools/call' OR operation = 'execute_tool') GROUP BY 1, 2, 3, 4
     ), kinds AS (
-      SELECT server, tool, span_kind, json_agg(json_build_array(class, calls) ORDER BY class) AS classes, sum(calls) AS calls
+      SELECT server, tool, span_kind, json_agg(json_build_array(class, calls)) AS classes, sum(calls) AS calls
       FROM classed GROUP BY 1, 2, 3
     )
     SELECT DISTINCT ON (server, tool) server, tool, classes FROM kinds
@@ -257,21 +256,9 @@ async function percentilesByClass(
   return new Map(
     rows.map(({ server, tool, classes }) => [
       toKey({ server: String(server), tool: String(tool) }),
-      computePercentiles(classes as readonly (readonly [number, number])[]),
+      FRACTIONS.map((fraction) => findPercentile(classes as DurationClasses, fraction)),
     ]),
   );
-}
-
-function computePercentiles(classes: readonly (readonly [number, number])[]): Percentiles {
-  const total = classes.reduce((sum, [, calls]) => sum + calls, 0);
-  return FRACTIONS.map((fraction) => {
-    let left = total * fraction;
-    for (const [place, calls] of classes) {
-      if (left <= calls) return CLASS_RATIO ** (place + 0.5);
-      left -= calls;
-    }
-    return null;
-  });
 }
 
 function withPercentiles(

@@ -108,7 +108,7 @@ export const STORE_TOOLS: readonly StoreTool[] = [
     name: 'cost_report',
     title: 'Costs',
     description:
-      'What model calls cost in US dollars and tokens, by model, user or service. Calls without a known price are counted as unpriced and add nothing.',
+      'What model calls cost in US dollars and tokens and how many failed, by model asked for, user or service. Calls without a known price are counted as unpriced and add nothing.',
     inputSchema: toSchema({
       by: { type: 'string', enum: [...COST_DIMENSIONS] },
       filter: FILTER,
@@ -208,11 +208,12 @@ async function costAnswer(db: Queryable, args: Arguments): Promise<string> {
   const by = COST_DIMENSIONS.find((dimension) => dimension === args.by) ?? 'model';
   const sums = new Map<
     string,
-    { calls: number; input: number; output: number; cost: number; unpriced: number }
+    { calls: number; failed: number; input: number; output: number; cost: number; unpriced: number }
   >();
   for (const row of await costs(db, by, toRange(args), readText(args.filter))) {
-    const sum = sums.get(row.name) ?? { calls: 0, input: 0, output: 0, cost: 0, unpriced: 0 };
+    const sum = sums.get(row.name) ?? { calls: 0, failed: 0, input: 0, output: 0, cost: 0, unpriced: 0 };
     sum.calls += row.calls;
+    sum.failed += row.failed ?? 0;
     sum.input += row.promptTokens;
     sum.output += row.completionTokens;
     sum.cost += row.costUsd;
@@ -222,8 +223,8 @@ async function costAnswer(db: Queryable, args: Arguments): Promise<string> {
   const lines = [...sums]
     .sort(([, one], [, other]) => other.cost - one.cost)
     .map(
-      ([name, { calls, input, output, cost, unpriced }]) =>
-        `${oneLine(name || 'not named', 80)}: ${formatUsd(cost)}, ${formatCount(calls)} calls, ${formatCount(input)} tokens in, ${formatCount(output)} out${unpriced > 0 ? `, ${formatCount(unpriced)} calls unpriced` : ''}`,
+      ([name, { calls, failed, input, output, cost, unpriced }]) =>
+        `${oneLine(name || 'not named', 80)}: ${formatUsd(cost)}, ${formatCount(calls)} calls, ${formatCount(failed)} failed, ${formatCount(input)} tokens in, ${formatCount(output)} out${unpriced > 0 ? `, ${formatCount(unpriced)} calls unpriced` : ''}`,
     );
   return bounded(lines.length === 0 ? ['No model was called.'] : lines, 'look back fewer hours');
 }

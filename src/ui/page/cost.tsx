@@ -7,6 +7,7 @@ import { RangeSelect } from './range.tsx';
 import { askHours, here, type Route, readRange, readRows, replaceRoute } from './route.ts';
 import { readSort, SortHead, sortRows } from './sort.tsx';
 import { SqlButton } from './sql.tsx';
+import { percent } from './tools-sentence.tsx';
 
 const DIMENSIONS = [
   ['model', 'Model'],
@@ -128,6 +129,7 @@ export function Cost({ route }: { route: Route }) {
                   <td class="num">
                     <Count of={counted.reduce((sum, one) => sum + one.calls - one.unpriced, 0)} />
                   </td>
+                  <td class="hm" />
                   <td class="num">
                     <Count of={totals.reduce((sum, one) => sum + one.promptTokens, 0)} />
                   </td>
@@ -168,6 +170,7 @@ const COLUMNS: readonly {
 }[] = [
   { name: 'name', label: '', look: '', of: ({ name }) => name },
   { name: 'calls', label: 'Calls', look: 'num', of: ({ calls }) => calls },
+  { name: 'failed', label: 'Failed', look: 'num hm', of: ({ failed, calls }) => (failed ?? 0) / calls },
   { name: 'in', label: 'Tokens in', look: 'num', of: ({ promptTokens }) => promptTokens },
   {
     name: 'cached',
@@ -194,7 +197,9 @@ function addTotals(rows: readonly CostRow[]): readonly Total[] {
     totals.set(row.name, {
       name: row.name,
       parts,
+      answered: [...new Set([...(before?.answered ?? []), ...row.answered])],
       calls: row.calls + (before?.calls ?? 0),
+      failed: row.failed === null ? null : row.failed + (before?.failed ?? 0),
       promptTokens: row.promptTokens + (before?.promptTokens ?? 0),
       cachedTokens: row.cachedTokens + (before?.cachedTokens ?? 0),
       completionTokens: row.completionTokens + (before?.completionTokens ?? 0),
@@ -250,9 +255,11 @@ interface LineProps {
 }
 
 function Line({ total, field, route, series, sum }: LineProps) {
-  const { name, calls, promptTokens, cachedTokens, completionTokens, costUsd, unpriced } = total;
+  const { name, answered, calls, failed, promptTokens, cachedTokens, completionTokens, costUsd, unpriced } =
+    total;
   const none = isUnpriced(total);
-  const rows = name === '' ? undefined : readRows(route, `${field}:${filterValue(name)}`);
+  const term = name === '' ? '' : `${field}:${[name, ...answered].map(filterValue).join(',')}`;
+  const rows = name === '' ? undefined : readRows(route, term);
   return (
     <tr>
       <td>
@@ -264,11 +271,9 @@ function Line({ total, field, route, series, sum }: LineProps) {
             {name}
           </a>
         )}
+        {answered.length > 0 && <span class="sub"> answered by {answered.join(', ')}</span>}
         {unpriced > 0 && !none && (
-          <a
-            class="sub"
-            href={readRows(route, `${rows === undefined ? '' : `${field}:${filterValue(name)} `}is:unpriced`)}
-          >
+          <a class="sub" href={readRows(route, `${term} is:unpriced`.trim())}>
             {' '}
             {formatCount(unpriced)} unpriced
           </a>
@@ -279,6 +284,7 @@ function Line({ total, field, route, series, sum }: LineProps) {
           <Count of={calls} />
         </a>
       </td>
+      <td class="num hm">{failed ? `${formatCount(failed)} (${percent(failed / calls)})` : ''}</td>
       <td class="num">
         <Count of={promptTokens} />
       </td>
@@ -291,14 +297,7 @@ function Line({ total, field, route, series, sum }: LineProps) {
       <td class="num hm">{none || calls === unpriced ? '' : <Usd of={costUsd / (calls - unpriced)} />}</td>
       <td class="num hm">{none || sum === 0 ? '' : `${((100 * costUsd) / sum).toFixed(1)} %`}</td>
       <td class="num">
-        <a
-          href={readRows(
-            route,
-            [rows === undefined ? '' : `${field}:${filterValue(name)}`, none ? 'is:unpriced' : '']
-              .join(' ')
-              .trim(),
-          )}
-        >
+        <a href={readRows(route, `${term} ${none ? 'is:unpriced' : ''}`.trim())}>
           <Usd of={none ? null : costUsd} />
         </a>
       </td>
