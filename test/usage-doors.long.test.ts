@@ -966,8 +966,15 @@ const REPORTED: Readonly<
     { scope: 'openlit.anthropic' },
   ],
   'counts without a prefix beside an operation (LangChain4j)': [
-    { ...CHAT, 'gen_ai.provider.name': 'OPEN_AI', input_tokens: '2000', output_tokens: '40' },
-    { provider: 'openai', prompt_tokens: 2000, completion_tokens: 40, cost_usd: null },
+    {
+      ...CHAT,
+      'gen_ai.provider.name': 'OPEN_AI',
+      'gen_ai.request.model': 'gpt-4o',
+      outcome: 'SUCCESS',
+      input_tokens: '2000',
+      output_tokens: '40',
+    },
+    { provider: 'openai', prompt_tokens: 2000, cost_usd: null, cost_source: 'unpriced: cache untold' },
   ],
   'names of the SDK that made the call (PHP)': [
     {

@@ -149,7 +149,7 @@ function leavesOutCache(span: SpanView, provider: string | undefined, objects: n
   if (attributes['genkit:output'] !== undefined) return objects < 2;
   if (attributes['mlflow.chat.tokenUsage'] !== undefined) return objects < 2 && EXCLUSIVE.has(provider);
   // LangChain4j's langchain4j-observation: ChatModelDocumentation.java.
-  if (attributes.input_tokens !== undefined && attributes['gen_ai.operation.name'] !== undefined) return true;
+  if (attributes.input_tokens !== undefined && attributes.outcome !== undefined) return true;
   return isOfAwsSdk(span) || isSpringAi1(span) || /^cache(?: and|$)/.test(knownScope(span)?.hides ?? '');
 }
 
