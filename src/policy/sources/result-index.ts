@@ -96,12 +96,16 @@ export class ResultIndex {
 
   /** Where a value stands, once for each place, and once more where it is the whole of it. @param until no later. */
   find(wanted: Wanted, until: number): readonly ResultOrigin[] {
+    const entries = listEntries(wanted, (word) => this.#standing.get(word)?.size ?? 0);
+    const standing = entries.flatMap((entry) => this.#standing.get(entry) ?? []);
+    // Most of what is looked for stands nowhere.
+    if (standing.length === 0) return [];
     const phrase = readPhrase(wanted);
     const found: KnownLeaf[] = [];
     const told = new Set<number>();
     this.#looks += 1;
-    for (const entry of listEntries(wanted, (word) => this.#standing.get(word)?.size ?? 0))
-      for (const leaves of this.#standing.get(entry)?.places ?? [])
+    for (const { places } of standing)
+      for (const leaves of places)
         for (const leaf of leaves) {
           const { place, result } = leaf;
           if (result.at > until) break;

@@ -145,6 +145,7 @@ export class SourceText {
   /** The first leaf that holds what is looked for; the first of each of several values. */
   find(wanted: Wanted): readonly SourceLeaf[] {
     if (this.#unread > 0 && this.#unread <= MAX_AT_ONCE) takeAll(this.read());
+    if (this.#index.size === 0) return [];
     const phrase = readPhrase(wanted);
     return listEntries(wanted, (word) => this.#index.get(word)?.length ?? 0).flatMap((entry) => {
       const leaves = this.#index.get(entry) ?? [];
