@@ -121,6 +121,11 @@ export class FreshApps implements AsyncDisposable {
     return new FreshApps(consumers, collector, provider);
   }
 
+  /** The packed package. */
+  get tarball(): string {
+    return this.#consumers.tarball;
+  }
+
   /** Makes an application with these packages and the programs of `test/fixtures/frames`. */
   async install(name: string, packages: readonly string[]): Promise<string> {
     const folder = await this.#consumers.install(name, [...OPENTELEMETRY, ...packages], false);

@@ -42,8 +42,8 @@ outside the folder is written, but for the settings of a CLIENT that is named: $
 
 Options:
   --folder DIR     folder of the application (default: the current one)
-  --run COMMAND    what starts the program (default: the start script of package.json). An MCP server on stdio is
-                   greeted; a server that waits for requests needs one while setup waits
+  --run COMMAND    what starts the program (default: the start script of package.json). An MCP server is greeted,
+                   on stdio or at /mcp; any other server needs a request while setup waits
   --wait SECONDS   how long to wait for a span (default ${WAIT_SECONDS})
   --no-run         only write
   --no-install     only print which packages are missing
