@@ -120,7 +120,6 @@ class ProgramReplay implements Seams {
     // The body is not known yet.
     if (this.#live === 'model' || !this.#isOfModel(options.method ?? 'GET', url, undefined))
       return original();
-    this.#player.scrubber.addEnvironment(process.env);
     const [ours, theirs] = streams.duplexPair();
     for (const name of OF_SOCKETS) Object.assign(ours, { [name]: () => ours });
     this.#server.emit('connection', theirs);

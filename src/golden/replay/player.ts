@@ -119,6 +119,7 @@ export class GoldenPlayer {
     const request = new Request(input, init);
     const wire = toWireRequest(request, await request.text());
     this.scrubber.addHeaders(request.headers);
+    this.scrubber.addEnvironment(process.env);
     request.signal.throwIfAborted();
     const { place, value } = this.#take(FORMS.clean(wire));
     this.turns.asked(place, value);
