@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { boundTransport } from '../src/mcp-client/bounded-transport.ts';
 import { messagesIn } from '../src/mcp-client/envelope.ts';
 import { readPostResponse } from '../src/mcp-client/http-answer.ts';
 import { SessionExpired } from '../src/mcp-client/http-refusal.ts';
@@ -193,6 +194,13 @@ test('an error without an id answers the request whose stream it comes on, and s
   }
   const ofAnother = { jsonrpc: '2.0', id: 8, error: crashed };
   assert.deepEqual(await read(ofAnother, 7), ofAnother);
+  const stray = `data: ${JSON.stringify({ jsonrpc: '2.0', id: null, error: crashed })}\n\n`;
+  const headers = { 'content-type': 'text/event-stream' };
+  const theirs = { _fetch: async () => new Response(stray, { headers }), close: async () => {} };
+  boundTransport(theirs, {});
+  const post = { method: 'POST', body: '{"jsonrpc":"2.0","id":7,"method":"tools/call"}' };
+  const fetched = await (theirs._fetch as typeof fetch)('http://localhost/mcp', post);
+  assert.match(await fetched.text(), /"id":7/, 'on a transport of the application too');
 });
 
 test('an answer that an event stream begins with is handed on as JSON, and nothing before or behind it is lost', async () => {

@@ -6,7 +6,7 @@ import { isObject } from '../json/index.ts';
 import { AnswerBacklog } from './answer-backlog.ts';
 import { answersInTurn } from './answers-in-turn.ts';
 import { messagesIn } from './envelope.ts';
-import { passAnswerOn } from './http-answer.ts';
+import { passAnswerOn, requestIdIn } from './http-answer.ts';
 import { LineBuffer } from './line-buffer.ts';
 import type { MessageLimits } from './message-meter.ts';
 import { boundMessages } from './response-body.ts';
@@ -174,7 +174,8 @@ function boundResponses(transport: SdkHttpTransport, limits: MessageLimits): voi
     const send = answersInTurn(fetchWithinOrigin(inner), backlog);
     return async (input, init) => {
       const response = await send(input, init);
-      const bounds = { limits, onExceeded, room: () => backlog.room(init?.signal) };
+      const room = () => backlog.room(init?.signal);
+      const bounds = { limits, onExceeded, room, requestId: requestIdIn(init) };
       return await passAnswerOn(boundMessages(response, init?.method, bounds).response, init);
     };
   };
