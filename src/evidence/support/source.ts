@@ -26,14 +26,28 @@ export class Source {
   readonly #counts: Int32Array;
   /** What a word counts in a window: the rarer, the more. */
   readonly #weights: Float64Array;
+  /** How often the window that is looked at has a wanted word; -1 for others. */
+  readonly #inside: Int32Array;
   readonly #prompt: ReadonlySet<number>;
+  /** Places among the tokens of those that the answer has too, and that carry meaning. */
+  readonly #shared: Int32Array;
+  readonly #sharedIds: Int32Array;
+
   constructor(tokenizer: Tokenizer, limit: number, source: string, prompt: string) {
     this.#limit = limit;
     this.#tokens = tokenizer.read(source);
     this.#counts = new Int32Array(limit);
-    for (const { id } of this.#tokens) if (id < limit) (this.#counts[id] as number)++;
+    const shared: number[] = [];
+    for (const [at, { id, isContent }] of this.#tokens.entries()) {
+      if (id >= limit) continue;
+      (this.#counts[id] as number)++;
+      if (isContent) shared.push(at);
+    }
+    this.#shared = Int32Array.from(shared);
+    this.#sharedIds = this.#shared.map((at) => (this.#tokens[at] as Token).id);
     const blocks = 1 + this.#tokens.length / MIN_WINDOW;
     this.#weights = Float64Array.from(this.#counts, (count) => Math.log(1 + blocks / (0.5 + count)));
+    this.#inside = new Int32Array(limit);
     this.#prompt = new Set(tokenizer.read(prompt).map(({ id }) => id));
   }
 
@@ -84,18 +98,23 @@ export class Source {
 
   /** The first token of the window with the highest weight, or -1. */
   #findWindow(wanted: ReadonlySet<number>, width: number): number {
-    const inside = new Map<number, number>();
-    let [sum, best, from] = [0, 0, -1];
-    const count = (id: number | undefined, step: 1 | -1) => {
-      if (id === undefined || !wanted.has(id)) return;
-      const times = (inside.get(id) ?? 0) + step;
-      inside.set(id, times);
-      if (times === (step === 1 ? 1 : 0)) sum += step * (this.#weights[id] as number);
-    };
-    for (let at = 0; at < this.#tokens.length; at++) {
-      count(this.#tokens[at]?.id, 1);
-      count(this.#tokens[at - width]?.id, -1);
-      if (sum > best + 1e-9) [best, from] = [sum, Math.max(0, at - width + 1)];
+    const [places, ids, weights, inside] = [this.#shared, this.#sharedIds, this.#weights, this.#inside];
+    inside.fill(-1);
+    for (const id of wanted) inside[id] = 0;
+    let [head, sum, best, from] = [0, 0, 0, -1];
+    for (let at = 0; at < places.length; at++) {
+      const id = ids[at] as number;
+      if ((inside[id] as number) < 0) continue;
+      if ((inside[id] as number)++ === 0) sum += weights[id] as number;
+      for (; (places[head] as number) <= (places[at] as number) - width; head++) {
+        const left = ids[head] as number;
+        if ((inside[left] as number) > 0 && --(inside[left] as number) === 0) sum -= weights[left] as number;
+      }
+      while ((inside[ids[head] as number] as number) < 0) head++;
+      if (sum > best + 1e-9) {
+        best = sum;
+        from = places[head] as number;
+      }
     }
     return from;
   }
