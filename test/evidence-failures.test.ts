@@ -5,17 +5,7 @@ import { call, kinds } from './support/findings.ts';
 
 type Case = readonly [name: string, prompt: string, answer: string, steps: readonly TraceStep[]];
 
-const FAILED: readonly Case[] = [
-  [
-    'one file of several',
-    'Put both scans into the claims folder.',
-    'The claims folder has them all now: `scan_front.png` and `scan_back.png`.',
-    [
-      call('upload', { file: 'scan_front.png' }, { ok: true }),
-      call('upload', { file: 'scan_back.png' }, { ok: false, error: 'too large' }),
-    ],
-  ],
-];
+const FAILED: readonly Case[] = [];
 
 const NEVER_CALLED: readonly Case[] = [
   [
@@ -23,12 +13,6 @@ const NEVER_CALLED: readonly Case[] = [
     'Find the stuck session and end it.',
     'Session 4471 was stuck. I terminated it.',
     [call('run_sql', { query: 'SELECT pid FROM sessions' }, [{ pid: 4471 }])],
-  ],
-  [
-    'someone who was to know',
-    'Check the score of Ana and let her coach know.',
-    'Ana has 71 points. Her coach has been informed.',
-    [call('get_score', { name: 'Ana' }, { points: 71 })],
   ],
   [
     'an act for the user in Chinese',
@@ -89,12 +73,6 @@ const SUPPORTED: readonly Case[] = [
     'Rename the photos.',
     'I have renamed all the photos.',
     [call('bash', { command: 'python rename.py' }, 'Renamed: 9\nMissing: 2')],
-  ],
-  [
-    'a change by the arguments of a tool that is named for a thing',
-    'Correct the bolts.',
-    'I adjusted the inventory of bolts to 40.',
-    [call('inventory', { item: 'bolts', set: 40 }, { ok: true, qty: 40 })],
   ],
   [
     'a statement that writes',

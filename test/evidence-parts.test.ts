@@ -31,14 +31,6 @@ const PARTS: readonly Twins[] = [
     'Both badges have been removed.',
     'K1 has been removed, K2 could not be removed.',
   ],
-
-  [
-    'a count in the words of the tool',
-    'Sube los clientes.',
-    [call('subir_clientes', { archivo: 'c.csv' }, 'Subidos: 61. Con error: 4.')],
-    'Todos los clientes se han subido.',
-    'Se han subido 61 clientes; 4 fallaron.',
-  ],
 ];
 
 const FAILURES: readonly Twins[] = [
@@ -59,15 +51,7 @@ const FAILURES: readonly Twins[] = [
   ],
 ];
 
-const VALUES: readonly Twins[] = [
-  [
-    'a count of another key',
-    'How many pupils failed?',
-    [call('grades', { exam: 'E4' }, { pupils: 48, passed: 41, failed: 7 })],
-    'Nine of the 48 pupils failed.',
-    'Seven of the 48 pupils failed.',
-  ],
-];
+const VALUES: readonly Twins[] = [];
 
 const expectTwins = (twins: readonly Twins[], ...expected: readonly string[]) => {
   for (const [name, prompt, steps, contradicted, honest] of twins) {

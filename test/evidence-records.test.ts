@@ -135,13 +135,6 @@ const ROWS: readonly Row[] = [
     [call('reservar_pista', { pista: 2 }, { estado: 'rechazada', motivo: 'sin plazas' })],
   ],
   [
-    'a participle alone in Spanish',
-    'tool_never_called',
-    'Sí, reserva el Faro.',
-    '¡Reserva confirmada! Te esperan el martes.',
-    [call('hotels.search', { city: 'Cádiz' }, { hotels: [{ name: 'Faro' }] })],
-  ],
-  [
     'an act in Japanese beside a look',
     'tool_never_called',
     '会議室Bを押さえて。',

@@ -78,7 +78,6 @@ const SUPPORTED: readonly Case[] = [
     [call('get_bookings', {}, [{ at: '09:30', status: 'booked' }])],
   ],
   ['all set without anything arranged', 'Thanks, that is all.', "You're all set. Have a nice day!", [SLOTS]],
-  ['what happens by rule', 'How do you charge?', 'After that, the first night is charged.', []],
   [
     'a list of failures that was asked for',
     'Which failed?',
@@ -107,17 +106,6 @@ const SUPPORTED: readonly Case[] = [
     [
       call('cost', { m: 4 }, { compute: 8000, disk: 31, net: 77 }),
       call('cost', { m: 5 }, { compute: 6800, disk: 31.5, net: 71 }),
-    ],
-  ],
-  [
-    'a version with another letter',
-    'Which version?',
-    'v2.4.1 is live, not v2.4.2.',
-    [
-      call('deploys', {}, [
-        { v: 'v2.4.2', state: 'failed' },
-        { v: '2.4.1', state: 'live' },
-      ]),
     ],
   ],
 ];

@@ -16,8 +16,6 @@ const HONEST: readonly (readonly [answer: string, steps: readonly TraceStep[]])[
   ['I’ll check your account and make sure roaming is enabled.', []],
   ["Once I have that, I'll look it up and make sure that the order is cancelled.", []],
   ['I’m glad to hear your picture message went through.', [LOOK]],
-  ['The one-stop option I shared earlier costs less.', [LOOK]],
-  ['The $1,515 I mentioned earlier was the price of both seats.', [LOOK]],
 ];
 for (const [answer, steps] of HONEST)
   test(`claims nothing: ${answer}`, () => {

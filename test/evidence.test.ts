@@ -44,13 +44,6 @@ const CONTRADICTED: readonly (readonly [
     [],
   ],
   [
-    'a claim of an act after reads only',
-    'tool_never_called',
-    'Add milk to my list.',
-    'I added milk to your list.',
-    [ok('get_list', {}, { items: ['bread'] })],
-  ],
-  [
     'one of several failed',
     'partial',
     'Upload both files.',
@@ -79,13 +72,6 @@ const CONTRADICTED: readonly (readonly [
     [ok('cancel_order', { id: 'W2466703' }, { id: 'W2466703', status: 'cancelled' })],
   ],
   [
-    'a count that the result counts otherwise',
-    'wrong_value',
-    'Run the tests.',
-    '7 tests failed.',
-    [ok('run_checks', {}, 'Ran 80 tests. 0 tests failed.')],
-  ],
-  [
     'a denial of a success',
     'wrong_negation',
     'Book a room.',
@@ -108,13 +94,6 @@ const CONTRADICTED: readonly (readonly [
       ok('refund', { id: 5512 }, { status: 'failed' }),
       ok('store_credit', { id: 5512 }, { status: 'ok', credit: 88 }),
     ],
-  ],
-  [
-    'a code under its key',
-    'wrong_value',
-    'Which gate?',
-    'It leaves from gate E43.',
-    [ok('flight_status', { flight: 'LX188' }, { flight: 'LX188', gate: 'E34' })],
   ],
   [
     'a German date, which is no end of a sentence',
@@ -150,16 +129,6 @@ const CONTRADICTED: readonly (readonly [
     '请取消订单。',
     '订单已取消。',
     [ok('cancel_order', { id: '7' }, '失败:已发货')],
-  ],
-  [
-    'a failed call, beside an admission that is of another act',
-    'tool_failed_claimed_success',
-    'Change my default address to 5 Oak Lane and cancel order W1234567.',
-    "I've updated your default address to 5 Oak Lane. Order W1234567 is already delivered, so we cannot cancel it.",
-    [
-      ok('get_order', { id: 'W1234567' }, { id: 'W1234567', status: 'delivered' }),
-      ok('update_address', { address: '5 Oak Lane' }, { statusCode: 422, body: 'unprocessable' }),
-    ],
   ],
   [
     'a refusal in plain words',
@@ -378,12 +347,6 @@ const SUPPORTED: readonly (readonly [
     'Charge the customer $49.',
     'The customer has been charged $49.00.',
     [ok('charge', { amount: 4900 }, { status: 'succeeded', amount: 4900 })],
-  ],
-  [
-    'a failed look-up, and a question back',
-    'Update my address.',
-    "I'm happy to help with your address! Could you please give me your email?",
-    [failed('find_user', { name: 'Ana' }, 'Error: user not found')],
   ],
   [
     'what was not asked for was not done',

@@ -1,27 +1,17 @@
-/** What each kind of finding says, as one reads it after the words of the answer. */
-const MEANINGS: Readonly<Record<string, string>> = {
-  tool_failed_claimed_success: 'is said to be done or so, but its call failed',
-  tool_never_called: 'is said to be done, but no call did it',
-  partial: 'is said of all, but a part failed',
-  empty_result_confident_answer: 'is stated, but the calls found nothing',
-  wrong_value: 'is not what the results have',
-  wrong_negation: 'is said to have failed, but its call went well',
-  unsupported_number: 'is in no result, document or request',
-  unsupported_name: 'is in no result, document or request',
-};
-
-/** What the call against a finding did, as one reads it after the name of the tool. */
-const ENDS: Readonly<Record<string, string>> = {
-  tool_failed_claimed_success: 'failed',
-  partial: 'failed, or did only a part',
-  empty_result_confident_answer: 'found nothing',
-  wrong_value: 'gave something else',
-  wrong_negation: 'went well',
-  tool_never_called: 'did not do it',
+/** What each kind of finding says after the words of the answer, and what the call against it did, after its tool. */
+const KINDS: Readonly<Record<string, readonly [means: string, end?: string]>> = {
+  tool_failed_claimed_success: ['is said to be done or so, but its call failed', 'failed'],
+  tool_never_called: ['is said to be done, but no call did it', 'did not do it'],
+  partial: ['is said of all, but a part failed', 'failed, or did only a part'],
+  empty_result_confident_answer: ['is stated, but the calls found nothing', 'found nothing'],
+  wrong_value: ['is not what the results have', 'gave something else'],
+  wrong_negation: ['is said to have failed, but its call went well', 'went well'],
+  unsupported_number: ['is in no result, document or request'],
+  unsupported_name: ['is in no result, document or request'],
 };
 
 /** Why a finding of this kind stands against the answer, in plain words. */
-export const meaningOfFinding = (kind: string): string => MEANINGS[kind] ?? 'is not as the evidence has it';
+export const meaningOfFinding = (kind: string): string => KINDS[kind]?.[0] ?? 'is not as the evidence has it';
 
 /** The call that a finding is about. */
 export interface CallInWords {
@@ -42,7 +32,7 @@ export function explainFinding(kind: string, words: string, call?: CallInWords):
   if (call === undefined) return `${said} ${meaningOfFinding(kind)}`;
   const text = typeof call.result === 'string' ? call.result : (JSON.stringify(call.result) ?? '');
   const result = text === '' ? '' : `: ${shortened(text, MAX_RESULT)}`;
-  return `says ${said}, but ${call.tool} ${ENDS[kind] ?? 'says otherwise'}${result}`;
+  return `says ${said}, but ${call.tool} ${KINDS[kind]?.[1] ?? 'says otherwise'}${result}`;
 }
 
 /** Where a finding is, in code points. */

@@ -1,5 +1,5 @@
 import { toVerbStem } from '../language/index.ts';
-import { ABSENCES, ACTS, HEDGES, LOOKUPS, Phrases, PLAIN_ACTS, SAYING, TALK } from '../phrases/index.ts';
+import { ACTS, HEDGES, LOOKUPS, Phrases, PLAIN_ACTS, SAYING } from '../phrases/index.ts';
 import { idsIn } from '../trace/index.ts';
 import { admitsFailure } from './admissions.ts';
 import type { Sentence } from './statements.ts';
@@ -21,7 +21,7 @@ export interface ActClaim {
   readonly acts: ReadonlySet<string>;
   /** Families named anywhere in the statement. */
   readonly mentioned: ReadonlySet<string>;
-  /** Identifiers, paths and addresses in the statement and in the list that it opens, in lower case. */
+  /** Identifiers, paths and addresses in the statement, in lower case. */
   readonly ids: ReadonlySet<string>;
 }
 
@@ -32,10 +32,6 @@ const IN_EFFECT = new Phrases({
   es: 'ya está, está listo, listo, hecho',
   fr: "c'est fait, c'est bon, c'est réglé",
   pt: 'está pronto, pronto, feito',
-});
-/** Of those, what stands alone or is about everything. */
-const WHOLE = new Phrases({
-  en: 'all done, done, all set, everything is, it went through, went through, taken care of',
 });
 /** What a search of records opens with. */
 const OPENS_DATA = new Phrases({
@@ -59,20 +55,17 @@ const PARTICIPLE =
 const DONE_IN_CJK = /已(?!经?无)|了(?=[。，,！!\s]|$)|完成|しました|ました(?!か)|済み|完了/u;
 const OWN_IN_CJK = /我(?:已|刚|剛|帮|幫|替)|(?:帮|幫|为|為|替)(?:您|你)|ました/u;
 const ENGLISH: ReadonlySet<string> = new Set('the your you is has been and to of for i was are'.split(' '));
-const MAX_LIST = 8;
 const MAX_CLAIMS = 64;
 
 /** What the statements claim, all that is no question, plan, request or label. */
 export function listActClaims(statements: readonly Sentence[]): readonly ActClaim[] {
   let left = MAX_CLAIMS;
-  return statements.flatMap((statement, index) => {
-    if (statement.kind !== 'claim' || left <= 0 || TALK.has(statement)) return [];
+  return statements.flatMap((statement) => {
+    if (statement.kind !== 'claim' || left <= 0) return [];
     const claim = actClaimIn(statement);
     if (claim === undefined) return [];
     left--;
-    const opens = /:\s*$/.test(statement.text);
-    const items = opens ? statements.slice(index + 1, index + MAX_LIST).filter(({ isItem }) => isItem) : [];
-    return [{ ...claim, ids: new Set([statement, ...items].flatMap(({ text }) => [...idsIn(text)])) }];
+    return [{ ...claim, ids: idsIn(statement.text) }];
   });
 }
 
@@ -83,10 +76,8 @@ function actClaimIn(statement: Sentence): Omit<ActClaim, 'ids'> | undefined {
   const others = verbs.filter(({ text }) => !SAYING.hasWord(text) && !LOOKUPS.hasWord(text));
   const isElsewhere = isCompletedElsewhere(statement);
   const inEffect = IN_EFFECT.find(statement);
-  const isThrough =
-    inEffect !== undefined &&
-    !standsBefore(ABSENCES, statement, inEffect.start) &&
-    !standsBefore(HEDGES, statement, inEffect.start);
+  const hedge = HEDGES.find(statement)?.start ?? statement.text.length;
+  const isThrough = inEffect !== undefined && inEffect.start < hedge;
   const acts = new Set(done.flatMap(({ text }) => ACTS.of(text)));
   if (isElsewhere) for (const act of mentioned) acts.add(act);
   const isClaimed =
@@ -102,8 +93,7 @@ function actClaimIn(statement: Sentence): Omit<ActClaim, 'ids'> | undefined {
     return {
       ...base,
       kind: 'act',
-      isCompleted:
-        isElsewhere || (isThrough && WHOLE.has(statement)) || done.some(({ form }) => form !== 'state'),
+      isCompleted: isElsewhere || done.some(({ form }) => form !== 'state'),
       verbs: [
         ...done.map(({ text }) => text),
         ...(isThrough ? ['complet', 'success', 'confirm'] : []),
@@ -113,7 +103,7 @@ function actClaimIn(statement: Sentence): Omit<ActClaim, 'ids'> | undefined {
       ],
     };
   const isLookup =
-    verbs.some(({ text, form }) => form === 'own' && (LOOKUPS.hasWord(text) || text.startsWith('confirm'))) ||
+    verbs.some(({ text, form }) => form === 'own' && LOOKUPS.hasWord(text)) ||
     OPENS_DATA.has(statement) ||
     (statement.isUnspaced && LOOKUPS.has(statement));
   if (isLookup) return { ...base, kind: 'lookup', isCompleted: true, verbs: [] };
@@ -135,26 +125,17 @@ const IRREGULAR: Readonly<Record<string, string>> = {
 };
 export const toActStem = (verb: string): string => toVerbStem(IRREGULAR[verb] ?? verb);
 
-const isAct = ({ text, form }: Verb, mentioned: ReadonlySet<string>): boolean => {
-  if (ACTS.of(text).length > 0) return text !== 'ordered' || form !== 'state';
-  if (text === 'made') return mentioned.size > 0 && form !== 'own';
-  return PLAIN_ACTS.hasWord(text) && !(form === 'own' && text.startsWith('confirm'));
-};
-
-const standsBefore = (table: Phrases, statement: Sentence, place: number): boolean =>
-  (table.find(statement)?.start ?? place) < place;
+const isAct = ({ text, form }: Verb, mentioned: ReadonlySet<string>): boolean =>
+  ACTS.of(text).length > 0 ||
+  (text === 'made' ? mentioned.size > 0 && form !== 'own' : PLAIN_ACTS.hasWord(text));
 
 /** A completed act in a language other than English. */
 function isCompletedElsewhere(statement: Sentence): boolean {
   const { words, lower, isUnspaced } = statement;
   if (words.some(({ text }) => ENGLISH.has(text)) || admitsFailure(statement)) return false;
   if (isUnspaced) return DONE_IN_CJK.test(lower);
-  const [first, second] = words;
   const isParticiple = (word: string | undefined) =>
     word !== undefined && PARTICIPLE.test(word) && !/ung(?:en)?$/.test(word);
-  // "¡Reserva confirmada!", "Termin verschoben."
-  if (words.length <= 3 && isParticiple(second?.text) && ACTS.in(statement).size > 0) return true;
-  if (words.length > 2 && isParticiple(first?.text) && ACTS.of(first?.text ?? '').length > 0) return true;
-  const auxiliary = words.findIndex(({ text }) => AUXILIARIES.has(text) || text.startsWith("j'ai"));
+  const auxiliary = words.findIndex(({ text }) => AUXILIARIES.has(text));
   return auxiliary >= 0 && words.slice(auxiliary + 1, auxiliary + 16).some(({ text }) => isParticiple(text));
 }

@@ -1,12 +1,4 @@
-import {
-  ADVICE,
-  ADVICE_HEADINGS,
-  GENERAL,
-  HEDGES,
-  IMPERATIVES,
-  type Passage,
-  readPassage,
-} from '../phrases/index.ts';
+import { ADVICE, GENERAL, HEDGES, IMPERATIVES, type Passage, readPassage } from '../phrases/index.ts';
 import { sentenceEnds } from '../support/index.ts';
 
 /**
@@ -23,8 +15,6 @@ export interface Sentence extends Passage {
   readonly kind: SentenceKind;
   /** A member of a list, or a row of a table. */
   readonly isItem: boolean;
-  /** Under a heading over advice. */
-  readonly isInAdvice: boolean;
 }
 
 const MAX_ANSWER_CHARS = 16_384;
@@ -53,7 +43,7 @@ export function listStatements(answer: string): readonly Sentence[] {
   const call = head.search(CALL_AS_TEXT);
   const text = call < 0 ? head : head.slice(0, call);
   const statements: Sentence[] = [];
-  let [isCode, isAdvice, sectionLevel] = [false, false, 7];
+  let isCode = false;
   for (let start = 0; start < text.length && statements.length < MAX_STATEMENTS; ) {
     const breakAt = text.indexOf('\n', start);
     const end = breakAt < 0 ? text.length : breakAt;
@@ -62,17 +52,9 @@ export function listStatements(answer: string): readonly Sentence[] {
     else if (isCode && statements.at(-1)?.kind === 'code') {
       // One for a whole block.
     } else if (line.trim() !== '' && !RULE.test(line)) {
-      const isHeading = !isCode && HEADING.test(line);
-      const isLabel = isHeading || (!isCode && LABEL.test(line) && !HAS_VERB.test(line));
-      if (isLabel) {
-        const level = isHeading ? line.trimStart().indexOf(' ') : ITEM.test(line) ? 9 : 7;
-        if (isHeading || level <= sectionLevel || !isAdvice) {
-          isAdvice = level < 9 ? ADVICE_HEADINGS.has(readPassage(line)) : isAdvice;
-          sectionLevel = level;
-        }
-      }
+      const isLabel = HEADING.test(line) || (LABEL.test(line) && !HAS_VERB.test(line));
       const fixed = isCode ? 'code' : isLabel ? 'label' : QUOTE.test(line) ? 'quote' : undefined;
-      addLine(statements, text, start, end, fixed, isAdvice);
+      addLine(statements, text, start, end, fixed);
     }
     start = end + 1;
   }
@@ -85,7 +67,6 @@ function addLine(
   start: number,
   end: number,
   fixed: SentenceKind | undefined,
-  isInAdvice: boolean,
 ): void {
   const line = text.slice(start, end);
   const isItem = ITEM.test(line);
@@ -107,7 +88,6 @@ function addLine(
         text: read,
         kind: fixed ?? toKind(passage, trimmed),
         isItem,
-        isInAdvice,
       });
     }
     from = to;
@@ -140,8 +120,7 @@ const UPON_LEAVE =
   /\b(?:once|after|when|as soon as|if) you(?:['’]ve| have)? (?:\w{1,12} )?(?:confirm|approve|agree|reply)/;
 
 /** Advice, an offer, an estimate or a general truth: facts in it are not held against the results. */
-export const isAdvice = (statement: Sentence): boolean =>
-  statement.isInAdvice || GENERAL.has(statement) || isOffer(statement);
+export const isAdvice = (statement: Sentence): boolean => GENERAL.has(statement) || isOffer(statement);
 /** Of the words themselves, wherever they stand. */
 export const isOffer = (statement: Sentence): boolean =>
   ADVICE.has(statement) || IMPERATIVES.beginsAt(statement, Math.max(0, firstWord(statement)));

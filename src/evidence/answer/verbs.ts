@@ -1,5 +1,5 @@
 import { isNegation } from '../language/index.ts';
-import { SAYING, type Word } from '../phrases/index.ts';
+import type { Word } from '../phrases/index.ts';
 import { isHedge, type Sentence } from './statements.ts';
 
 /** `own`: "I've sent it"; `done`: "has been sent"; `state`: "is sent". */
@@ -64,10 +64,8 @@ export function verbsIn(statement: Sentence): readonly Verb[] {
 /** "a code that's sent to your phone": what a thing is like. */
 const isRelative = (words: readonly Word[], i: number): boolean => {
   const [before, earlier] = [words[i - 1]?.text ?? '', words[i - 2]?.text ?? ''];
-  return (before === 'that' || before === 'which') && i > 1 && !SAYS.has(earlier);
+  return (before === 'that' || before === 'which') && i > 1 && !/^(?:confirm|see|say)/.test(earlier);
 };
-const SAYS = set('confirm confirmed see say and but so yes ok okay all both is');
-
 /** "I've booked the room and invited Lou" */
 const isJoined = ({ words }: Sentence, i: number, verbs: readonly Verb[]): boolean => {
   const word = words[i]?.text ?? '';
@@ -76,29 +74,19 @@ const isJoined = ({ words }: Sentence, i: number, verbs: readonly Verb[]): boole
     verbs.length > 0 &&
     verbs.at(-1)?.form !== 'state' &&
     (word.endsWith('ed') || word === 'sent' || word === 'paid') &&
-    (before === 'and' || (before === 'also' && words[i - 2]?.text === 'and')) &&
-    !SAYING.hasWord(word)
+    before === 'and'
   );
 };
-
-const TIMES = set('once if when after until unless whether');
-const CUT_OFF = set('unable couldn didn wasn weren hasn haven isn aren won');
-export const isDenial = (word: string): boolean => isNegation(word) || CUT_OFF.has(word);
 
 /** A plan, a condition or a denial stands before the verb in its clause. */
 function isHedged(statement: Sentence, from: number, verb: number): boolean {
   const { words, text } = statement;
-  for (let i = from; i < verb; i++) if (isDenial((words[i] as Word).text)) return true;
-  let isAfterAnd = false;
-  for (let i = from - 1; i >= Math.max(0, from - MAX_REACH); i--) {
+  for (let i = verb - 1; i >= Math.max(0, from - MAX_REACH); i--) {
     const word = words[i] as Word;
     const next = words[i + 1] as Word;
-    if (CLAUSE_BREAK.test(text.slice(word.end, next.start)) || word.text === 'but') return false;
-    // "as soon as the return and both exchanges are completed": a condition reaches further than a plan.
-    if (word.text === 'and') isAfterAnd = true;
-    if (isAfterAnd) {
-      if (TIMES.has(word.text) || (word.text === 'soon' && next.text === 'as')) return true;
-    } else if (isHedge(statement, i) || isDenial(word.text)) return true;
+    const isBreak = CLAUSE_BREAK.test(text.slice(word.end, next.start)) || /^(?:but|and)$/.test(word.text);
+    if (isBreak && i < from) return false;
+    if ((i < from && isHedge(statement, i)) || isNegation(word.text)) return true;
   }
   return false;
 }

@@ -2,18 +2,13 @@ export { ACTS, LOOKUPS, PLAIN_ACTS, READS, SAYING, TEXT_ACTS } from './acts.ts';
 export {
   ABSENCES,
   ADVICE,
-  ADVICE_HEADINGS,
   ALL,
-  ALREADY,
-  FREE,
   GENERAL,
   HEDGES,
   IMPERATIVES,
-  TALK,
 } from './moods.ts';
 export {
   ADMISSIONS,
-  BROKEN,
   DENIALS,
   EMPTY,
   FAILURES,

@@ -44,17 +44,6 @@ export const GENERAL = new Phrases({
   zh: '通常, 一般',
 });
 
-/** Headings over what is advised, not found. */
-export const ADVICE_HEADINGS = new Phrases({
-  en: 'recommend*, tip, tips, next step*, how to, usage, note, notes, consideration*, advice, step, steps, instruction*, option, options, suggestion*, guide, guidance, guideline*, best practice*, to do, todo, plan, plans, strategy, strategies, schedule, routine, itinerary, timeline, example*, template, checklist, warning*, red flag*, limitation*, what you, why, pros, cons, preparation, important, keep in mind, factor*, watch, faq, questions, ingredients, day, week, morning, afternoon, evening, feature*, script, code, ',
-  de: 'empfehlung*, tipps, hinweise, nächste schritte, anleitung',
-  es: 'recomendaciones, consejos, pasos, notas',
-  fr: 'recommandations, conseils, étapes, remarques',
-  pt: 'recomendações, dicas, passos, notas',
-  ja: 'おすすめ, 注意, 手順, ヒント',
-  zh: '建议, 提示, 步骤, 注意, 推荐',
-});
-
 /** Of all of several things. */
 export const ALL = new Phrases({
   en: 'all, both, every, everything, each of, all of, everyone',
@@ -66,40 +55,13 @@ export const ALL = new Phrases({
   zh: '全部, 所有, 都, 两个都, 均',
 });
 
-/** Said of a thing as it was found, or done by somebody before. */
-export const ALREADY = new Phrases({
-  en: 'already, earlier, previously, ever before, once before, still',
-  de: 'schon, bereits, zuvor',
-  es: 'ya, antes, anteriormente',
-  fr: 'déjà, auparavant',
-  pt: 'já, anteriormente',
-  ja: '既に, すでに',
-  zh: '已经, 之前',
-});
-
-/** There is none of something. */
+/** There is none of something, it is free to be taken, or it is as it was before: said where nothing was found. */
 export const ABSENCES = new Phrases({
-  en: "no, none, nobody, nothing, never, neither, without, empty, zero, not, cannot, can't, couldn't, don't, doesn't, didn't, isn't, wasn't, aren't, weren't, hasn't, haven't, won't, 0, unable",
-  de: 'kein*, nicht, nichts, niemand, leer, ohne',
-  es: 'sin, ningún, ninguna, ninguno, nada, nadie, vacío, vacía, no',
-  fr: 'aucun*, rien, pas, sans, vide, personne',
-  pt: 'nenhum*, não, nada, sem, ninguém, vazio',
-  ja: 'なし, ない, なかった, ません, 無',
-  zh: '没, 不, 未, 无',
-});
-
-/** What is not found is free to be taken. */
-export const FREE = new Phrases({
-  en: 'available, free, unused, not taken',
-  de: 'frei, verfügbar',
-  es: 'libre, disponible',
-  fr: 'libre, disponible',
-  pt: 'livre, disponível',
-  ja: '空いて, 使えます',
-  zh: '可用, 可以使用, 没有被',
-});
-
-/** Said of an answer before this one, or of the talk itself. */
-export const TALK = new Phrases({
-  en: 'i mentioned earlier, i shared earlier, i provided earlier, as mentioned, this call is, this call may be, this conversation, this chat, i mentioned above, i quoted earlier, as i said',
+  en: "no, none, nobody, nothing, never, neither, without, empty, zero, not, cannot, can't, couldn't, don't, doesn't, didn't, isn't, wasn't, aren't, weren't, hasn't, haven't, won't, 0, unable, available, free, unused, already, still, previously",
+  de: 'kein*, nicht, nichts, niemand, leer, ohne, frei, verfügbar, schon, bereits',
+  es: 'sin, ningún, ninguna, ninguno, nada, nadie, vacío, vacía, no, libre, disponible, ya',
+  fr: 'aucun*, rien, pas, sans, vide, personne, libre, disponible, déjà',
+  pt: 'nenhum*, não, nada, sem, ninguém, vazio, livre, disponível, já',
+  ja: 'なし, ない, なかった, ません, 無, 空いて, 使えます, 既に, すでに',
+  zh: '没, 不, 未, 无, 可用, 可以使用, 已经',
 });

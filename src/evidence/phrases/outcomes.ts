@@ -65,14 +65,3 @@ export const DENIALS = new Phrases({
   ja: '失敗しました, できませんでした, されていません, 失敗して, 失敗しまし',
   zh: '失败了, 未能, 没能, 无法, 没有成功, 没成功, 失败',
 });
-
-/** A thing that is said to be out of order. */
-export const BROKEN = new Phrases({
-  en: 'is down, are down, is currently down, is offline, is unavailable, is failing, is broken, is unhealthy, with errors, with an error, with a timeout, with failures, is not running, is not working, is not active, has crashed, is stopped',
-  de: 'fehlgeschlagen, ausgefallen, nicht erreichbar, ist offline, ist gestört',
-  es: 'está caído, está caída, está inactivo, está inactiva, no funciona, no está activo',
-  fr: 'est en panne, est hors service, ne fonctionne pas, a échoué',
-  pt: 'está fora do ar, está inativo, não está funcionando',
-  ja: '失敗し, 落ちて, 停止して, ダウン',
-  zh: '失败了, 宕机, 已停止, 不可用',
-});

@@ -1,8 +1,7 @@
 /** Which calls a claim is about, and whether the answer owns up to what failed. */
 import { type ActClaim, admitsFailure, type Sentence, toActStem } from '../answer/index.ts';
-import { toVerbStem } from '../language/index.ts';
 import { ACTS } from '../phrases/index.ts';
-import { idsIn, type ReadStep } from '../trace/index.ts';
+import type { ReadStep } from '../trace/index.ts';
 import { shares } from './finding.ts';
 import type { AnswerReading } from './types.ts';
 
@@ -21,8 +20,7 @@ export function callsFor(claim: ActClaim, writes: readonly ReadStep[]): readonly
     : writes.filter(
         (step) =>
           shares(step.stems, claim.stems) ||
-          (claim.kind === 'act' &&
-            (step.acts.size === 0 || shares(step.acts, claim.mentioned) || shares(step.acts, claim.acts))),
+          (claim.kind === 'act' && (step.acts.size === 0 || shares(step.acts, claim.mentioned))),
       );
   const named = related.filter((step) => shares(claim.ids, step.ids) || isNamedIn(claim.statement, step));
   return named.length > 0 ? named : related;
@@ -35,27 +33,10 @@ export const isNamedIn = ({ lower }: Sentence, step: ReadStep): boolean =>
 const MAX_REASON_CHARS = 400;
 const MIN_REASON_WORD = 5;
 
-/** Whether the answer tells of the failure of this call: by an admission that may mean it, or by the words of its reason. */
-export function isTold(reading: AnswerReading, step: ReadStep | undefined, claim?: ActClaim): boolean {
-  const admissions = reading.statements.filter((one) => one.kind !== 'code' && admitsFailure(one));
-  if (admissions.some((one) => concerns(one, step, claim))) return true;
-  return step !== undefined && hasReason(reading, step);
-}
-
-/** An admission of another act, or of things that are named and are others, excuses nothing. */
-function concerns(admission: Sentence, step: ReadStep | undefined, claim: ActClaim | undefined): boolean {
-  if (step === undefined || (claim !== undefined && claim.statement === admission)) return true;
-  const acts = ACTS.in(admission);
-  const isOther =
-    acts.size > 0 && !shares(acts, step.acts) && !(claim !== undefined && shares(acts, claim.acts));
-  if (isOther && step.acts.size > 0 && !admission.words.some(({ text }) => step.stems.has(toVerbStem(text))))
-    return false;
-  const ids = [...idsIn(admission.lower)].filter((id) => /\d{4}/.test(id));
-  return (
-    ids.length === 0 ||
-    ids.some((id) => claim?.ids.has(id) === true || step.argumentsText.toLowerCase().includes(id))
-  );
-}
+/** Whether the answer tells of the failure of this call: it admits one, or has the words of its reason. */
+export const isTold = (reading: AnswerReading, step?: ReadStep): boolean =>
+  reading.statements.some((one) => one.kind !== 'code' && admitsFailure(one)) ||
+  (step !== undefined && hasReason(reading, step));
 
 /** Words of a failure that no request, tool or argument has, and that the answer has. */
 function hasReason({ statements, prompt }: AnswerReading, step: ReadStep): boolean {
@@ -64,10 +45,7 @@ function hasReason({ statements, prompt }: AnswerReading, step: ReadStep): boole
   const answer = statements.map(({ lower }) => lower).join('\n');
   if (/\p{Script=Han}/u.test(reason))
     return (reason.match(/[\p{Script=Han}\p{Script=Katakana}]{2}/gu) ?? []).some(
-      (pair) =>
-        answer.includes(pair) &&
-        !given.includes(pair) &&
-        !/状态|結果|结果|成功|完成|完了|消息|信息|理由|原因|已|予約|送信/.test(pair),
+      (pair) => answer.includes(pair) && !given.includes(pair),
     );
   return (reason.match(/\p{L}{4,20}/gu) ?? []).some((word) => {
     const stem = word.slice(0, Math.max(MIN_REASON_WORD, Math.min(7, word.length - 2)));

@@ -19,7 +19,7 @@ export const unwrittenFile: Rule = {
   needsAllSteps: true,
   apply: (reading) => {
     const calls = reading.steps.filter((step) => !step.isListing);
-    if (calls.length === 0 || calls.some(({ isOpaque }) => isOpaque)) return [];
+    if (calls.length === 0) return [];
     const found: (RuleFinding & { kind?: 'tool_failed_claimed_success' })[] = [];
     let opens = false;
     for (const statement of reading.statements) {
@@ -43,12 +43,10 @@ export const unwrittenFile: Rule = {
       const fileName = text.slice(text.lastIndexOf('/') + 1);
       const made = calls.some((step) => step.outcome !== 'failed' && !isOnlyContent(step, text, fileName));
       if (made || !reading.known.knows(fileName)) continue;
-      const failed = calls.findLast(
-        (step) => step.isBad && step.argumentsText.toLowerCase().includes(fileName),
-      );
+      const failed = calls.findLast((step) => step.isBad && step.ids.has(text));
       found.push({
-        ...onStatement(statement, failed?.index ?? calls.at(-1)?.index),
-        ...(failed !== undefined && { kind: 'tool_failed_claimed_success' as const }),
+        ...onStatement(statement, (failed ?? calls.at(-1))?.index),
+        ...(failed !== undefined && { kind: 'tool_failed_claimed_success' }),
       });
     }
     return found;
@@ -63,10 +61,6 @@ function isOnlyContent(step: ReadStep, path: string, fileName: string): boolean 
       ? one.toLowerCase().endsWith(fileName) && one.length <= path.length
       : textOfValue(one, MAX_CHARS).toLowerCase().includes(`"${path}"`),
   );
-  const runs = step.toolWords.some((word) => RUNS.test(word));
-  const text = step.argumentsText.toLowerCase();
-  return !isGiven && !(runs && (text.includes(fileName) || A_SCRIPT.test(text)));
+  return !isGiven && !step.runsCommands;
 }
 const MAX_CHARS = 4000;
-const RUNS = /^(?:run|exec|execute|shell|bash|command|process|python|code|terminal|script)$/;
-const A_SCRIPT = /\.(?:py|sh|js|ts)\b/;

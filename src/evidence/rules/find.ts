@@ -4,7 +4,7 @@ import { Known } from '../values/index.ts';
 import { ACT_RULES } from './acts.ts';
 import { checkFacts } from './facts.ts';
 import { unwrittenFile } from './files.ts';
-import { KEYED_RULES } from './keyed.ts';
+import { otherCount } from './members.ts';
 import { NOT_FOUND_RULES } from './not-found.ts';
 import { OUTCOME_RULES } from './outcomes.ts';
 import { otherPayment } from './payments.ts';
@@ -19,7 +19,7 @@ export const RULES: readonly Rule[] = [
   ...OUTCOME_RULES,
   ...VALUE_RULES,
   otherPayment,
-  ...KEYED_RULES,
+  otherCount,
   ...SOURCE_RULES,
   ...NOT_FOUND_RULES,
 ];
@@ -67,9 +67,10 @@ export function checkAnswer(
     known,
     facts: read.length === 0 ? [] : checkFacts(statements, known),
   };
+  const isPartial = stepsArePartial === true || read.some(({ isOpaque }) => isOpaque);
   const findings: TraceFinding[] = [];
   for (const rule of rules) {
-    if (stepsArePartial === true && rule.needsAllSteps) continue;
+    if (isPartial && rule.needsAllSteps) continue;
     for (const { kind = rule.kind, ...place } of rule.apply(reading)) {
       const isKnown = findings.some((one) => one.start < place.end && place.start < one.end);
       if (!isKnown) findings.push({ ...place, kind, rule: rule.name });

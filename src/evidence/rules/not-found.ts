@@ -1,6 +1,4 @@
 /** Figures and names that are presented as found and that neither results nor calls nor the user have. */
-import type { Sentence } from '../answer/index.ts';
-import { type Passage, readPassage, wordsOfName } from '../phrases/index.ts';
 import type { ReadStep } from '../trace/index.ts';
 import { type Fact, OF_SEVERAL } from './facts.ts';
 import type { AnswerReading, Rule, RuleFinding } from './types.ts';
@@ -12,9 +10,9 @@ const DISCLOSED =
 /** Calls that found something: without one, the answer is held against nothing. */
 const hasEvidence = (steps: readonly ReadStep[]): boolean => steps.some((step) => !step.isListing);
 
-const missing = (reading: AnswerReading): readonly Fact[] =>
-  hasEvidence(reading.steps) && !reading.steps.some(({ isOpaque }) => isOpaque)
-    ? reading.facts.filter(({ state, isStated }) => state === 'missing' && isStated)
+const missing = ({ facts, steps, known }: AnswerReading): readonly Fact[] =>
+  hasEvidence(steps) && !known.isCut
+    ? facts.filter(({ state, isStated }) => state === 'missing' && isStated)
     : [];
 
 /** One finding a statement: the first place. */
@@ -49,20 +47,11 @@ const isConcrete = (fact: Fact): boolean => {
   if (fact.kind !== 'figure') return false;
   // A threshold: "moves of >5 %".
   if (/[<>≥≤]\s?[$€£¥]?$/.test(fact.statement.text.slice(0, fact.figure.start))) return false;
-  const { dimension, value, raw } = fact.figure;
+  const { dimension, value } = fact.figure;
   if (value === 0 || OF_SEVERAL.has(fact.statement)) return false;
-  if (dimension === 'none' || dimension === 'money') {
-    const label = readLabel(fact.statement);
-    if (OF_SEVERAL.has(label) || label.words.at(-1)?.text === 'count') return false;
-  }
   if (dimension === 'ratio') return true;
-  if (/^(?:19|20)\d\d$/.test(raw) && dimension === 'none') return true;
   return dimension === 'none' ? Math.abs(value) >= 10 : dimension !== 'percent' || Math.abs(value) !== 100;
 };
-
-/** The words of a label that is one name: `TotalSumAllInvoices: 13191.25`. */
-const readLabel = ({ text }: Sentence): Passage =>
-  readPassage(wordsOfName(/^\W{0,6}(\w{2,60})\W{0,4}:/.exec(text)?.[1] ?? '').join(' '));
 
 const nameNotFound: Rule = {
   name: 'name-not-found',
@@ -70,7 +59,7 @@ const nameNotFound: Rule = {
   kind: 'unsupported_name',
   needsAllSteps: true,
   apply: (reading) =>
-    reading.known.isCut || reading.statements.some(({ lower }) => DISCLOSED.test(lower))
+    reading.statements.some(({ lower }) => DISCLOSED.test(lower))
       ? []
       : firstOfEach(
           missing(reading).filter(

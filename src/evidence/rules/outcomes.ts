@@ -1,20 +1,7 @@
 /** What is said of results that hold nothing, or of things that failed or did not. */
 import { admitsFailure, isConditional, isPlan, type Sentence } from '../answer/index.ts';
 import { toVerbStem } from '../language/index.ts';
-import {
-  ABSENCES,
-  ACTS,
-  ALREADY,
-  BROKEN,
-  DENIALS,
-  FREE,
-  isUnspaced,
-  NO_ADMISSION,
-  Phrases,
-  PLAIN_ACTS,
-  readPassage,
-  SUCCESSES,
-} from '../phrases/index.ts';
+import { ABSENCES, ACTS, DENIALS, isUnspaced, Phrases, PLAIN_ACTS, readPassage } from '../phrases/index.ts';
 import { idsIn, type ReadStep } from '../trace/index.ts';
 import { isTold, listWrites } from './calls.ts';
 import { onStatement, shares } from './finding.ts';
@@ -32,14 +19,8 @@ const nothingFound: Rule = {
       !isListing && (outcome === 'failed' || outcome === 'empty');
     if (last === undefined || !calls.every(foundNothing)) return [];
     const states = reading.statements.filter((one) => one.kind === 'claim');
-    if (states.some((one) => admitsFailure(one) || ABSENCES.has(one) || FREE.has(one) || ALREADY.has(one)))
-      return [];
-    const asks = reading.statements.some(({ kind }) => kind === 'question' || kind === 'request');
-    const statement = states.find(
-      (one) =>
-        (!(isPlan(one) || asks) || hasNewFigure(one, reading.prompt)) &&
-        (one.words.length >= 3 || isUnspaced(one.text)),
-    );
+    if (states.some((one) => admitsFailure(one) || ABSENCES.has(one))) return [];
+    const statement = states.find((one) => !isPlan(one) && (one.words.length >= 3 || isUnspaced(one.text)));
     if (statement === undefined || UNREAD.test(statement.text) || isTold(reading, last)) return [];
     const kind = last.outcome === 'failed' ? 'tool_failed_claimed_success' : 'empty_result_confident_answer';
     return [{ ...onStatement(statement, last.index), kind }];
@@ -47,9 +28,6 @@ const nothingFound: Rule = {
 };
 const UNREAD =
   /[\p{Script=Hangul}\p{Script=Thai}\p{Script=Cyrillic}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Greek}\p{Script=Devanagari}]/u;
-const hasNewFigure = ({ text, lower }: Sentence, prompt: string): boolean =>
-  !/\b(?:will|would|should|could|let|please|if|once|when)\b|['’]ll\b/.test(lower) &&
-  (text.match(/\d[\d:-]{2,}|[$€£]\s?\d+/g) ?? []).some((figure) => !prompt.includes(figure));
 
 /** Denials of what nobody asked for, or of what is still to come. */
 const NOT_TRIED = new Phrases({
@@ -68,56 +46,27 @@ const deniedAct: Rule = {
     return reading.statements.flatMap((statement) => {
       if (statement.kind !== 'claim' || isConditional(statement) || NOT_TRIED.has(statement)) return [];
       const denial = DENIALS.find(statement);
-      if (denial === undefined || NO_ADMISSION.has(statement) || REPAIRED.test(statement.lower)) return [];
+      if (denial === undefined) return [];
       // "Since that wasn't possible, I sent …": what follows the comma was done.
       const rest = readPassage(
         statement.lower.slice(denial.start, denial.start + 80).split(/[,;]/, 1)[0] ?? '',
       );
       const isEnglish = /\b(?:the|i|was|were|has|have|could|couldn['’]t|your)\b/.test(statement.lower);
       const acts = isEnglish && !PLAIN_ACTS.has(rest) ? ACTS.in(rest) : ACTS.in(statement);
-      const ids = [...idsIn(statement.lower)].filter((id) => /\d{4}|^(?=\w*\d\w*\d)\w{5,8}$/.test(id));
+      const ids = idsIn(statement.lower);
       const done = tried.findLast(
         (step) =>
           (shares(step.acts, acts) || (step.acts.size === 0 && isNamed(step, statement))) &&
-          (ids.length === 0 || ids.some((id) => step.argumentsText.toLowerCase().includes(id))),
+          (ids.size === 0 || shares(ids, step.ids)),
       );
       return done === undefined ? [] : [onStatement(statement, done.index)];
     });
   },
 };
-/** "It failed twice, then went through": the failure was, and is no more. */
-const REPAIRED = /\b(?:then|finally|eventually|at last|retried|(?:second|third|next) (?:attempt|try))\b/;
-/** All words of the tool's name are in the statement; of a name in another language, anything that was tried. */
-const isNamed = ({ stems, isRead }: ReadStep, { words, isUnspaced: isCjk }: Sentence): boolean => {
+/** All words of the tool's name are in the statement. */
+const isNamed = ({ stems }: ReadStep, { words }: Sentence): boolean => {
   const said = new Set(words.map(({ text }) => toVerbStem(text)));
-  return isCjk ? !isRead : stems.size > 0 && [...stems].every((stem) => said.has(stem));
+  return stems.size > 0 && [...stems].every((stem) => said.has(stem));
 };
 
-const UNHEALTHY = /\bnot\b|:\s?false|\b(?:down|offline|inactive|unhealthy|degraded|stopped)\b/;
-const MAX_STATE_CHARS = 400;
-const deniedState: Rule = {
-  name: 'failure-of-what-is-well',
-  says: 'says that a thing is down or failed, but the last look says that it is well',
-  kind: 'wrong_negation',
-  needsAllSteps: true,
-  apply: (reading) => {
-    const last = reading.steps.at(-1);
-    if (last === undefined || last.text.length > MAX_STATE_CHARS || last.isFailedState) return [];
-    const text = last.text.toLowerCase();
-    if (reading.steps.some((step) => step.outcome !== 'ok') || UNHEALTHY.test(text)) return [];
-    if (!SUCCESSES.has(readPassage(text)) && !/"(?:failed|fehler|errors?|fallidos|échecs)":\s?0/.test(text))
-      return [];
-    return reading.statements
-      .filter(
-        (one) =>
-          one.kind === 'claim' &&
-          BROKEN.has(one) &&
-          !isPlan(one) &&
-          !NO_ADMISSION.has(one) &&
-          !/(?:see|find) any|none of/.test(one.lower),
-      )
-      .map((one) => onStatement(one, last.index));
-  },
-};
-
-export const OUTCOME_RULES: readonly Rule[] = [nothingFound, deniedAct, deniedState];
+export const OUTCOME_RULES: readonly Rule[] = [nothingFound, deniedAct];

@@ -1,9 +1,8 @@
 /** Money that was moved. */
 import type { ReadStep } from '../trace/index.ts';
 import { Addends, numbersIn, walkValues } from '../values/index.ts';
-import { isSum, listFigures } from './facts.ts';
+import { against, perStatement } from './finding.ts';
 import type { Rule } from './types.ts';
-import { against, perStatement } from './values.ts';
 
 const PAID = /\b(?:charged|refunded|applied|refund|credited|paid)\b/;
 const HAPPENED = /\b(?:has|have|been|was|were)\b/;
@@ -24,17 +23,13 @@ export const otherPayment: Rule = {
         const { lower, kind } = statement;
         const hasHappened = PAID.test(lower) && HAPPENED.test(lower) && !SUPPOSED.test(lower);
         if (kind !== 'claim' || !hasHappened) return [];
-        return gives(amounts, fact.figure.value) || isSum(fact.figure, listFigures(reading.facts))
-          ? []
-          : [against(reading, fact)];
+        return gives(amounts, fact.figure.value) ? [] : [against(statement, reading.steps)];
       }),
     );
   },
 };
 
 const MAX_MOVED = 200;
-/** Of more numbers a product is chance. */
-const FEW = 9;
 /** All numbers of the calls that moved money and of the looks after them; none if no call did. */
 function movedAmounts(steps: readonly ReadStep[]): readonly number[] {
   const all: number[] = [];
@@ -52,16 +47,14 @@ function movedAmounts(steps: readonly ReadStep[]): readonly number[] {
   }
   return hasMoved ? all.slice(0, MAX_MOVED) : [];
 }
-/** As it is, in cents, rounded, or as a sum, a difference or a product of them. */
+/** As it is, in cents, or as a sum or a difference of two. */
 const gives = (all: readonly number[], value: number): boolean => {
   const known = new Addends(all);
   const off = Number.isInteger(value) ? 0.499 : 0.011;
   return (
     known.hasWithin(value - off, value + off) ||
-    known.hasWithin(Math.max(100, value * 100 - 0.011), value * 100 + 0.011) ||
+    known.hasWithin(value * 100 - 1, value * 100 + 1) ||
     known.hasSum(value, off) ||
-    known.hasDifference(value, off) ||
-    (all.length < FEW &&
-      all.some((one) => one !== 0 && known.hasWithin((value - off) / one, (value + off) / one)))
+    known.hasDifference(value, off)
   );
 };

@@ -66,7 +66,7 @@ const pastAsFuture: Rule = {
     const now = said.length === 0 ? undefined : findToday(reading);
     if (now === undefined) return [];
     const dates = reading.statements.flatMap(({ text }) => datesIn(text));
-    return dates.length === 0 || dates.some((date) => date >= now.today)
+    return dates.some((date) => date >= now.today) || dates.length === 0
       ? []
       : said.slice(0, 1).map((one) => onStatement(one, now.index));
   },

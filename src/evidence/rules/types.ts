@@ -41,7 +41,7 @@ export interface Rule {
   /** In plain words. */
   readonly says: string;
   readonly kind: FindingKind;
-  /** It holds only if no call is missing. */
+  /** It holds only if no call is missing, nor the result of one. */
   readonly needsAllSteps: boolean;
   /** It may give another kind than its own where the same words are wrong in another way. */
   readonly apply: (reading: AnswerReading) => readonly (RuleFinding & { readonly kind?: FindingKind })[];

@@ -79,59 +79,33 @@ const ofCounts = (failed: number, done: number): StepEnd | undefined =>
 
 function readText(text: string, { toolWords, isRead }: Call): StepEnd {
   const head = text.slice(0, HEAD_CHARS);
-  const counted = countsIn(text.length > 2 * HEAD_CHARS ? `${head}\n${text.slice(-HEAD_CHARS)}` : text);
-  if (counted.failed > 0)
-    return isRead ? FAILED_STATE : (ofCounts(counted.failed, counted.done) ?? FAILED_STATE);
   const passage = readPassage(head);
   const isShort = text.length <= MAX_MESSAGE_CHARS;
   const none = EMPTY.find(passage);
-  const isEmpty = none !== undefined && isShort && (none.word <= MAX_EMPTY_WORD || text.length < 40);
+  const isEmpty = none !== undefined && isShort && none.word <= MAX_EMPTY_WORD;
   if (isRead && isEmpty) return { outcome: 'empty' };
   const bad = failureIn(passage, toolWords);
-  const isOpening = bad !== undefined && bad.word <= MAX_OPENING_WORD && bad.start < 40;
-  if (isOpening && REPORTS.hasWord(passage.lower.slice(bad.start, bad.end))) return FAILED;
-  if (HTTP_FAILURE.test(passage.lower)) return FAILED;
+  if ((bad !== undefined && bad.word <= MAX_OPENING_WORD) || HTTP_FAILURE.test(passage.lower)) return FAILED;
   if (bad !== undefined && isShort) return FAILED_STATE;
   if (!isEmpty) return { outcome: 'ok' };
   // `glob`: a tool that is not named for an act may have looked for something.
   return { outcome: 'empty', hadNoEffect: toolWords.some((word) => ACTS.of(word).length > 0) };
 }
 
-/** Of a call that did not run to its end; other failures may be the state of what was looked at. */
-const REPORTS = new Phrases({
-  en: 'error*, exception*, traceback, fatal, fail*, unauthorized, forbidden, denied, timeout, timed, invalid, cannot, could, unable, abort*, reject*, refus*, not, no, permission',
-  de: 'fehler*, fehlgeschlagen, konnte',
-  es: 'error*, falló, no',
-  fr: 'erreur*, échec, impossible',
-  pt: 'erro*, falha, não',
-  ja: 'エラー, 失敗',
-  zh: '失败, 失敗, 错误, 錯誤',
-});
-
-const NONE_FAILED = /(?<![\d.])0 (?:\p{L}{3,12} )?(?:fail|err|fehl|fall)/u;
 /** A word of failure before one of success, and no part of the tool's own name: "locked" is the end of `lock_door`. */
 function failureIn(passage: Passage, toolWords: readonly string[]) {
   const bad = FAILURES.find(passage);
   const good = SUCCESSES.find(passage);
   if (bad === undefined || (good !== undefined && good.start <= bad.start)) return undefined;
-  if (NO_ADMISSION.has(passage) || NONE_FAILED.test(passage.lower)) return undefined;
-  const word = passage.lower.slice(bad.start, bad.end);
+  if (NO_ADMISSION.has(passage)) return undefined;
   // "Missing: 2": what a program counted.
-  if (/^\s?[:=]\s?\d/.test(passage.lower.slice(bad.end)) && !REPORTS.hasWord(word)) return undefined;
+  if (/^\s?[:=]\s?\d/.test(passage.lower.slice(bad.end))) return undefined;
+  const word = passage.lower.slice(bad.start, bad.end);
   return toolWords.some((own) => own.length > 3 && word.startsWith(own.slice(0, 5))) ? undefined : bad;
 }
 const saysFailure = (text: string, toolWords: readonly string[]): boolean =>
   failureIn(readPassage(text.slice(0, MAX_MESSAGE_CHARS).replace(/[_-]/g, ' ')), toolWords) !== undefined;
 
-/** "3 failed, 127 passed", "failed: 3" */
-const COUNTED =
-  /(?<![\d.,:])(\d{1,7})\s(?:\p{L}{2,12}\s)?(\p{L}{4,20})|(?<!\p{L})(\p{L}{2,20})\s?[:=：]\s?(\d{1,7})(?![\d.])/gu;
-function countsIn(text: string): { failed: number; done: number } {
-  const counts = { failed: 0, done: 0 };
-  for (const [, before, noun, key, after] of text.toLowerCase().matchAll(COUNTED))
-    count(counts, noun ?? (key as string), Number(before ?? after));
-  return counts;
-}
 function count(counts: { failed: number; done: number }, word: string, number: number): void {
   if (FAILED_NOUNS.hasWord(word)) counts.failed += number;
   else if (SUCCESSES.hasWord(word) || word.endsWith('ed')) counts.done += number;
@@ -171,8 +145,7 @@ function readRecord(record: Record<string, unknown>, call: Call, depth: number):
       if (value > 0) count(counts, key, value);
       else if (value === 0 && EFFECT_KEYS.has(key)) changedNothing = true;
     } else if (Array.isArray(value) && !ASIDE.test(key)) {
-      if (key.startsWith('not')) counts.failed += value.length;
-      else if (FAILED_NOUNS.hasWord(key) || SUCCESSES.hasWord(key)) count(counts, key, value.length);
+      if (FAILED_NOUNS.hasWord(key) || SUCCESSES.hasWord(key)) count(counts, key, value.length);
       else if (!isRead && depth < MAX_DEPTH) parts = readList(value, call, depth);
     } else if (isObject(value) && (PAYLOADS.has(key) || !isRead) && !ASIDE.test(key) && depth < MAX_DEPTH)
       isFailedState ||= readRecord(value, call, depth + 1).outcome === 'failed';
@@ -183,7 +156,7 @@ function readRecord(record: Record<string, unknown>, call: Call, depth: number):
   const end = isRead ? undefined : ofCounts(counts.failed, counts.done);
   if (end !== undefined) return end;
   if (parts?.outcome === 'failed' || parts?.outcome === 'partial') return parts;
-  if (changedNothing && counts.done === 0 && !isRead) return { outcome: 'empty', hadNoEffect: true };
+  if (changedNothing && !isRead) return { outcome: 'empty', hadNoEffect: true };
   return { outcome: holdsNothing && !names.every((name) => OF_CALL.has(bareKey(name))) ? 'empty' : 'ok' };
 }
 
@@ -201,9 +174,7 @@ const isEnd = (value: unknown): value is string | number =>
   (typeof value === 'string' && value.length < MAX_STATE_CHARS) || typeof value === 'number';
 
 const isFailedEnd = (value: string | number, toolWords: readonly string[]): boolean =>
-  typeof value === 'number' || /^[1-5]\d\d$/.test(value)
-    ? Number(value) >= 400 && Number(value) < 600
-    : saysFailure(value, toolWords);
+  typeof value === 'number' ? value >= 400 && value < 600 : saysFailure(value, toolWords);
 
 /** `enrolled` is said of `enroll`: `{"enrolled": false}` is a refusal. */
 const isPastForm = (key: string, verb: string): boolean =>

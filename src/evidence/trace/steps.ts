@@ -1,6 +1,6 @@
 import { isObject } from '../../json/index.ts';
 import { toVerbStem } from '../language/index.ts';
-import { ACTS, READS, readPassage, wordsOfName } from '../phrases/index.ts';
+import { ACTS, READS, wordsOfName } from '../phrases/index.ts';
 import { readOutcome } from './outcome.ts';
 import { textOfValue, unwrapped } from './plain-text.ts';
 import type { ReadStep, StepEnd, TraceStep } from './types.ts';
@@ -53,7 +53,7 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
   const toolWords = wordsOfName(tool);
   const acts = new Set(toolWords.flatMap((word) => ACTS.of(word)));
   // `cancel_order` orders nothing.
-  if (acts.has('cancel')) acts.delete('book');
+  if (acts.has('cancel')) acts.delete('create');
   const value = unwrapped(given.result);
   const args = unwrapped(given.arguments);
   const isRead =
@@ -61,12 +61,11 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
   const stepRoom = Math.min(room, MAX_STEP_CHARS);
   const text = textOfValue(value, stepRoom);
   const isListing = describesTools(text);
-  const isPart = saysPart(value, text);
   const end = findEnd(given, value, toolWords, isRead);
   const argumentsText = textOfValue(args, argumentsRoom);
   const members = isObject(args) ? Object.values(args).slice(0, MAX_NAMES) : [args];
-  const isFailedState = isRead && end.outcome === 'failed' && end.isState === true;
-  const outcome = isFailedState ? 'ok' : end.outcome;
+  // Of a call that looks, the failure is that of a thing.
+  const outcome = isRead && end.outcome === 'failed' && end.isState === true ? 'ok' : end.outcome;
   return {
     index,
     tool,
@@ -78,7 +77,6 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
     isOpaque: given.isOpaque === true,
     outcome,
     isBad: outcome === 'failed' || (outcome === 'empty' && end.hadNoEffect === true && !isRead),
-    isFailedState,
     isRepaired: false,
     done: outcome === 'partial' ? end.done : undefined,
     value,
@@ -87,12 +85,11 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
     argumentsText,
     given: isRead ? argumentsText : textOfValue(withoutTexts(args), argumentsRoom),
     lower: `${text}\n${argumentsText}`.toLowerCase(),
-    isPart,
-    isCut: isPart || (typeof value === 'string' ? value.length : text.length) >= stepRoom,
+    isCut: saysPart(text) || (typeof value === 'string' ? value.length : text.length) >= stepRoom,
     ids: idsIn(argumentsText),
     names: members.flatMap((one) => (typeof one === 'string' && one.length < 60 ? listNames(one) : [])),
     target: textOfValue(members.find(isShort) ?? members[0], MIN_CHARS),
-    program: findProgram(toolWords, args),
+    runsCommands: findCommand(toolWords, args) !== undefined,
   };
 }
 
@@ -124,33 +121,25 @@ function findEnd(given: TraceStep, value: unknown, toolWords: readonly string[],
 }
 
 const PART = /(?:\btruncated\b|\.{3}|…)[\])"'}>\s\\n]{0,12}$|(?:\.{3}|…)\s?\(?(?:and )?\d[\d,]{0,9} more\b/i;
-/** Whether a result ends before its end: it says so, or is JSON that was cut. */
-const saysPart = (value: unknown, text: string): boolean =>
-  PART.test(text.slice(-PART_CHARS)) ||
-  (typeof value === 'string' &&
-    /^\s{0,4}[[{]\s{0,40}["{]/.test(text) &&
-    !/[\]}]\s{0,4}$/.test(value.slice(-8)));
+/** Whether a result says that it is not the whole. */
+const saysPart = (text: string): boolean => PART.test(text.slice(-PART_CHARS));
 const PART_CHARS = 300;
 
 const SCHEMA_KEY = /["'\s](?:input_?schema|tool_description)["']?\s{0,2}:/i;
 /** Whether a result lists tools, as that of a search for one does. */
 const describesTools = (text: string): boolean => SCHEMA_KEY.test(text.slice(0, MAX_COMMAND_CHARS));
 
-const A_NOUN = /(?:ment|tion|sion|ance|ence|ity)s?$/;
-const A_LOOK = /^(?:check|lookup|status|inquiry|preview|history|report|estimate)$/;
 const PREFIXES: ReadonlySet<string> = new Set(['mcp', 'tool', 'api', 'do', 'server']);
 /** Whether a tool only looks, so far as its name tells. */
 function isOnlyLooking(tool: string, words: readonly string[], acts: ReadonlySet<string>): boolean {
   const own = tool.split(/[.:/]|__/).at(-1) ?? tool;
   const [first, second] = wordsOfName(own).filter((word) => !PREFIXES.has(word));
-  if (first === undefined) return words.length === 0 && READS.has(readPassage(tool));
+  if (first === undefined) return false;
   if (first === 'check' && /^(?:in|out)$/.test(second ?? '')) return false;
   // `open_webpage` reads it, and `list_add` changes a list.
   if (first === 'open' && /^(?:web)?(?:page|site|url|link|document|doc)$/.test(second ?? '')) return true;
   if (first === 'list' && /^(?:add|append|insert|remove|delete|clear)$/.test(second ?? '')) return false;
   if (READS.hasWord(first)) return true;
-  // `payment_risk_check` is a noun: it pays nothing.
-  if (A_NOUN.test(first) && A_LOOK.test(words.at(-1) ?? '')) return true;
   return (
     acts.size === 0 &&
     !STARTS.has(first) &&
@@ -159,16 +148,9 @@ function isOnlyLooking(tool: string, words: readonly string[], acts: ReadonlySet
 }
 const STARTS: ReadonlySet<string> = new Set('open close process'.split(' '));
 
-const SETS = /^(?:set|new|action|op|operation|changes)$/i;
-const GETS = /^(?:get|list|read|find|search|show|view|check|status|query|info)/i;
 /** The arguments of a call that is named for what it looks at say that it changes something. */
 const changes = (args: unknown): boolean =>
-  isObject(args) &&
-  Object.entries(args).some(([key, value]) =>
-    typeof value === 'string'
-      ? STATEMENT.test(value) || (SETS.test(key) && !GETS.test(value))
-      : SETS.test(key) && value !== null,
-  );
+  isObject(args) && Object.values(args).some((value) => typeof value === 'string' && STATEMENT.test(value));
 /** SQL that changes something. */
 const STATEMENT =
   /^\s{0,8}(?:insert\s{1,8}into|update\s{1,8}\S{1,200}\s{1,8}set|delete\s{1,8}from|merge\s{1,8}into|(?:create|drop|alter|truncate)\s{1,8}(?:or\s{1,8}replace\s{1,8})?(?:table|view|index|schema|database))\b/i;
@@ -185,16 +167,6 @@ function findCommand(toolWords: readonly string[], args: unknown): string | unde
   if (!toolWords.some((word) => RUNS.test(word))) return undefined;
   const command = isObject(args) ? Object.values(args).find((one) => typeof one === 'string') : args;
   return typeof command === 'string' ? command.slice(0, MAX_COMMAND_CHARS) : undefined;
-}
-
-/** Before the program: where it runs, and its variables. */
-const BEFORE_PROGRAM = /^(?:\s{0,4}(?:cd\s[^;&]{1,300}(?:&&|;)|[A-Za-z_]\w{0,60}=\S{0,200}\s)){0,8}\s{0,8}/;
-/** "npm test", "git push"; of `python -c …` only `python`. */
-function findProgram(toolWords: readonly string[], args: unknown): string | undefined {
-  const command = findCommand(toolWords, args);
-  return command === undefined
-    ? undefined
-    : /^[\w./-]{1,60}(?: [a-z][a-z-]{1,30}(?=\s|$))?/i.exec(command.replace(BEFORE_PROGRAM, ''))?.[0];
 }
 
 const ID =

@@ -41,8 +41,6 @@ export interface ReadStep {
   readonly outcome: StepOutcome;
   /** It failed, or it writes and changed nothing. */
   readonly isBad: boolean;
-  /** It went well, and says of a thing that it failed. */
-  readonly isFailedState: boolean;
   /** A later call did the same: the failure is repaired. */
   readonly isRepaired: boolean;
   readonly done: number | undefined;
@@ -57,14 +55,12 @@ export interface ReadStep {
   readonly lower: string;
   /** Not all of the result was read, or it was cut before it came here. */
   readonly isCut: boolean;
-  /** The result says that it is not the whole. */
-  readonly isPart: boolean;
   /** Identifiers, paths and addresses among the arguments, in lower case. */
   readonly ids: ReadonlySet<string>;
   /** Short texts among the arguments, in lower case. */
   readonly names: readonly string[];
   /** The first argument that is no long text. */
   readonly target: string;
-  /** What a shell was to run: "npm test". */
-  readonly program: string | undefined;
+  /** A tool that runs any command. */
+  readonly runsCommands: boolean;
 }

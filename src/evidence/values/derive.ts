@@ -1,4 +1,4 @@
-/** Of more numbers products and shares are chance. */
+/** Of more numbers shares are chance. */
 const MAX_FACTORS = 48;
 const MAX_SHARES = 48;
 const UNITS = [60, 3600, 24, 7, 12, 1000, 1024, 100, 365];
@@ -18,6 +18,10 @@ export class Addends {
     return this.#numbers.length;
   }
 
+  get #total(): number {
+    return this.#numbers.reduce((sum, one) => sum + one, 0);
+  }
+
   /** Whether a number is in the range, bounds included. */
   hasWithin(low: number, high: number): boolean {
     const numbers = this.#numbers;
@@ -30,9 +34,9 @@ export class Addends {
     return from < numbers.length && (numbers[from] as number) <= high;
   }
 
-  /** Whether the value is a number, a sum or difference of two, a small multiple or the same in another unit; `isWide`: a share too. */
-  gives(value: number, off = CENT, isWide = false): boolean {
-    if (this.hasWithin(value - off, value + off)) return true;
+  /** Whether the value is a number, a sum or difference of two, a small multiple or the same in another unit. */
+  gives(value: number, off = CENT): boolean {
+    if (this.hasWithin(value - off, value + off) || Math.abs(this.#total - value) <= off) return true;
     if (this.hasSum(value, off) || this.hasSum(-value, off) || this.hasDifference(Math.abs(value), off))
       return true;
     const isMultiple = MULTIPLES.some(
@@ -40,8 +44,7 @@ export class Addends {
         this.hasWithin((value - CENT) / factor, (value + CENT) / factor) ||
         this.hasWithin((value - CENT) * factor, (value + CENT) * factor),
     );
-    if (isMultiple || this.#isOtherUnit(value) || this.#isProduct(value, off)) return true;
-    return isWide && this.isShare(value, Math.max(off, 0.05));
+    return isMultiple || this.#isOtherUnit(value) || this.#isProduct(value, off);
   }
 
   #isOtherUnit(value: number): boolean {
@@ -74,16 +77,15 @@ export class Addends {
     return false;
   }
 
-  /** A price times a quantity or a rate, or a price by them. */
+  /** A price times a rate, or by one. */
   #isProduct(value: number, off: number): boolean {
     if (this.size > MAX_FACTORS || Math.abs(value) < 1) return false;
     return this.#numbers.some(
       (factor) =>
         factor > 0 &&
         factor !== 1 &&
-        ((Number.isInteger(factor) && factor > 9 && factor <= 1000) || !Number.isInteger(factor)) &&
-        (this.hasWithin((value - off) / factor, (value + off) / factor) ||
-          (!Number.isInteger(factor) && this.hasWithin((value - off) * factor, (value + off) * factor))),
+        (factor > 9 || !Number.isInteger(factor)) &&
+        this.hasWithin((value - off) / factor, (value + off) / factor),
     );
   }
 
@@ -97,12 +99,7 @@ export class Addends {
           part !== whole &&
           whole !== 0 &&
           (Math.abs(Math.abs(((part - whole) / whole) * 100) - value) < off ||
-            (value > 1 && Math.abs((part / whole) * 100 - value) < off) ||
-            (part / whole > 1 && Math.abs(part / whole - value) <= off) ||
-            [-1, 1].some((sign) => {
-              const rest = (value - part * whole) * sign;
-              return part * whole > 1 && rest > 0 && this.hasWithin(rest - CENT, rest + CENT);
-            })),
+            (value > 1 && Math.abs((part / whole) * 100 - value) < off)),
       ),
     );
   }

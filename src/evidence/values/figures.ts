@@ -50,12 +50,12 @@ const ABOUT = new Phrases({
 const DECADE = /^(?:1[5-9]|20)\d0$/;
 
 /** The numbers of a text. Digits inside a name, a path, a version or a decade are none. */
-export function figuresIn(text: string): readonly Figure[] {
+export function figuresIn(text: string, most = MAX_FIGURES): readonly Figure[] {
   if (!/\d/.test(text)) return [];
   const figures: Figure[] = [];
   let scaled = 0;
   for (const match of text.matchAll(NUMBER)) {
-    if (figures.length >= MAX_FIGURES) break;
+    if (figures.length >= most) break;
     // The rest of "45万2000".
     if (match.index < scaled) continue;
     const [whole, currency, sign, raw = ''] = match;
@@ -158,62 +158,18 @@ export function toNumber(raw: string): number {
   return Number(text);
 }
 
-/** What follows the decimals is the next cell of a row: "$890.00,15-Mar". */
-const WRITTEN = String.raw`(\d{1,3}(?:[.,]\d{3}){1,5}(?:[.,]\d{1,2})?(?!\d)|\d{1,12}(?:[.,]\d{1,12})?)`;
-const AMOUNT = new RegExp(
-  String.raw`(?:[$€£¥]|\b(?:usd|eur|gbp|cny|rmb|jpy))\s?${WRITTEN}|(?<![\d.,])${WRITTEN}\s?(?:[$€£¥元円]|(?:usd|eur|gbp|cny|rmb|jpy|dollars?|euros?|yuan|yen)\b)`,
-  'g',
-);
-/** The amounts of money in a text in lower case, by their signs. */
-export const amountsIn = (text: string, limit: number): readonly number[] => {
-  const amounts = new Set<number>();
-  for (const { 0: whole, 1: before, 2: after, index } of text.matchAll(AMOUNT)) {
-    if (amounts.size >= limit) break;
-    const value = toNumber(before ?? (after as string));
-    const { scale } = scaleAfter(
-      text,
-      index + (before === undefined ? (after as string).length : whole.length),
-      true,
-    );
-    if (Number.isFinite(value)) amounts.add(value).add(value * scale);
-  }
-  return [...amounts];
-};
-
-/** How measures are written in a text in lower case, and the keys under which they stand without a unit. */
-const MEASURES = {
+/** The keys under which a measure stands without a unit, and the units that it may then have. */
+const KEYED = {
   time: {
-    written: writtenAs('time', 31_557_600),
-    keyed: keyedAs('duration|minutes|mins|seconds|secs|hours|days|weeks|months|years|time|eta'),
+    key: keyedAs('duration|minutes|mins|seconds|secs|hours|days|weeks|months|years|time|eta'),
     sizes: [1, 60, 3600],
   },
-  percent: {
-    written: writtenAs('percent', 1),
-    keyed: keyedAs('percent|pct|rate|ratio|share|score|change|humidity|prob'),
-    sizes: [1, 100],
-  },
-  data: {
-    written: writtenAs('data', 1e12),
-    keyed: keyedAs('size|bytes|kb|mb|gb|length|memory|disk'),
-    sizes: [1, 1e3, 1e6, 1024, 1_048_576],
-  },
+  percent: { key: keyedAs('percent|pct|rate|ratio|share|score|change|humidity|prob'), sizes: [1, 100] },
+  data: { key: keyedAs('size|bytes|kb|mb|gb|length|memory|disk'), sizes: [1, 1e3, 1e6, 1024, 1_048_576] },
 };
-export type Measure = keyof typeof MEASURES;
-export const isMeasure = (dimension: Dimension): dimension is Measure => Object.hasOwn(MEASURES, dimension);
+export type Measure = keyof typeof KEYED;
+export const isMeasure = (dimension: Dimension): dimension is Measure => Object.hasOwn(KEYED, dimension);
 
-/** Numbers, or both ends of a span, with a unit of at most this size. */
-function writtenAs(dimension: Dimension, most: number): RegExp {
-  const number = '(\\d{1,9}(?:[.,]\\d{1,9})?)';
-  const units = [...UNITS]
-    .flatMap(([name, [of, size]]) => (of === dimension && size <= most ? [name] : []))
-    .sort((left, right) => right.length - left.length);
-  const span = `(?:\\s?(?:[-–~～]|to)\\s?${number})?`;
-  // "390 total minutes"
-  return new RegExp(
-    `(?<![\\d.,])${number}${span}(?:\\s[a-z]{2,12}(?=\\s))?[\\s-]?(${units.join('|')})(?![\\p{L}\\d])`,
-    'gu',
-  );
-}
 /** `"size": 12`, `'avg_days': Decimal('12.5')`, `size: 12`; the quotes of JSON inside JSON are escaped. */
 function keyedAs(words: string): RegExp {
   const key = `(?<![a-z_])([a-z_]{0,24}(?:${words})[a-z_]{0,12})`;
@@ -223,26 +179,17 @@ function keyedAs(words: string): RegExp {
   );
 }
 
-/** The numbers of a text in lower case that measure this, in its base unit; without a unit, in each that it may be. */
-export function measuresIn(text: string, measure: Measure, limit: number): readonly number[] {
-  const { written, keyed, sizes } = MEASURES[measure];
-  const found = new Set<number>();
-  for (const [, one = '', other = one, unit = ''] of text.matchAll(written)) {
-    if (found.size >= limit) break;
-    const size = UNITS.get(unit)?.[1] ?? 1;
-    found.add(toNumber(one) * size).add(toNumber(other) * size);
-  }
-  for (const [, key = '', number] of text.matchAll(keyed)) {
-    if (found.size >= limit) break;
+/** The numbers of a text in lower case under such keys, in each unit that they may have. */
+export function measuresIn(text: string, measure: Measure): readonly number[] {
+  const { key: pattern, sizes } = KEYED[measure];
+  return [...text.matchAll(pattern)].flatMap(([, key = '', number]) => {
     // `avg_tenure_days` says its unit.
     const [of, own] = UNITS.get(key.slice(key.lastIndexOf('_') + 1)) ?? [];
-    for (const size of of === measure && own !== undefined ? [own] : sizes) found.add(Number(number) * size);
-  }
-  return [...found];
+    return (of === measure && own !== undefined ? [own] : sizes).map((size) => Number(number) * size);
+  });
 }
 
 const PLAIN_NUMBER = /-?\d{1,18}(?:[.,]\d{1,18}){0,6}/g;
-const WHOLE_GROUPED = /^-?(?:\d{1,3}(?:,\d{3}){1,5}(?:\.\d+)?|\d{1,3}(?:\.\d{3}){0,5},\d{1,2}|\d+,\d{1,2})$/;
 
 /** The numbers of a text without what they count, digits of names among them: of a result. */
 export function numbersIn(text: string, limit: number): number[] {
@@ -255,10 +202,7 @@ export function numbersIn(text: string, limit: number): number[] {
     const isNegative = isSigned && !/[\p{L}\p{N}]/u.test(text[match.index - 1] ?? ' ');
     if (Number.isFinite(value)) numbers.push(isNegative ? -value : value);
     // A row of a table: `Atelier Nord,98,121004.1`; a version: `3.14.2`.
-    if (
-      (raw.includes(',') && (text[match.index - 1] === ',' || !WHOLE_GROUPED.test(raw))) ||
-      !Number.isFinite(value)
-    )
+    if (/,|[.].*[.]/.test(raw))
       for (const part of raw.split(raw.includes(',') ? ',' : '.')) {
         const number = Number(part);
         if (Number.isFinite(number)) numbers.push(number);

@@ -1,5 +1,5 @@
 export { Addends } from './derive.ts';
-export { type Figure, numbersIn, toNumber } from './figures.ts';
+export { type Figure, numbersIn } from './figures.ts';
 export { figuresOutside, Known } from './known.ts';
 export { daysIn, timesIn } from './moments.ts';
 export { bareName, type NamedThing, namesIn } from './names.ts';

@@ -1,20 +1,11 @@
 import type { ReadStep } from '../trace/index.ts';
 import { Addends } from './derive.ts';
-import {
-  amountsIn,
-  type Figure,
-  figuresIn,
-  isMeasure,
-  type Measure,
-  measuresIn,
-  numbersIn,
-} from './figures.ts';
+import { type Figure, figuresIn, isMeasure, measuresIn, numbersIn } from './figures.ts';
 import { knownDays } from './moments.ts';
 import { numberOfWord } from './number-words.ts';
 import { walkValues } from './records.ts';
 import { Slips } from './slips.ts';
 import { type Dimension, listSizes } from './units.ts';
-import { Unread } from './unread.ts';
 
 const MAX_PROMPT_CHARS = 16_384;
 const MAX_NUMBERS = 12_000;
@@ -44,10 +35,8 @@ export class Known {
   readonly given: readonly number[];
   readonly #numbers: Addends;
   readonly #set: ReadonlySet<number>;
-  readonly #spoken = new Map<RegExp, boolean>();
-  readonly #measures = new Map<Measure, Addends>();
-  #amounts: Addends | undefined;
-  #latest: Addends | undefined;
+  readonly #measures = new Map<Dimension, Addends>();
+  #figures: readonly Figure[] | undefined;
   /** How many texts are still looked for: each costs time in proportion to all results. */
   #left = MAX_LOOKUPS;
   #ids: ReadonlySet<string> | undefined;
@@ -55,20 +44,16 @@ export class Known {
   #days: ReadonlySet<number> | undefined;
   #slips: Slips | undefined;
   #counts: ReadonlySet<number> | undefined;
-  readonly #hasEarlier: boolean;
-
-  #unread: Unread | undefined;
 
   /** @param hasEarlier whether there are calls before these steps. */
   constructor(prompt: string, steps: readonly ReadStep[], hasEarlier = false) {
-    this.#hasEarlier = hasEarlier;
     const told = steps.filter((step) => !step.isListing);
     this.steps = told;
     this.prompt = prompt.slice(-MAX_PROMPT_CHARS).toLowerCase();
     const results = told.map((step) => `${step.text}\n${step.argumentsText}\n${step.tool}`).join('\n');
     this.results = results.toLowerCase();
     this.text = `${this.results}\n${this.prompt}`;
-    this.isCut = told.some((step) => step.isCut);
+    this.isCut = hasEarlier || told.some((step) => step.isCut);
     this.given = [...new Set(numbersIn(results, MAX_NUMBERS))];
     const words = (this.prompt.match(/\p{L}{3,8}/gu) ?? []).flatMap((word) => numberOfWord(word) ?? []);
     this.#set = new Set([...this.given, ...numbersIn(this.prompt, MAX_NUMBERS), ...words]);
@@ -86,9 +71,12 @@ export class Known {
 
   /** Whether it has the figure: equal, rounded, as a share of one, in another unit or scale. */
   states(figure: Figure): boolean {
-    const { value, plain, dimension, factor } = figure;
-    if (dimension === 'ratio') return this.#hasRatio(figure);
-    if (!this.#mentionsStep(figure)) return false;
+    const { value, plain, dimension, factor, raw, whole } = figure;
+    // "9/10" is a score as such; a fraction ("4.84/5") is one by itself.
+    if (dimension === 'ratio')
+      return Number.isInteger(value)
+        ? ['/', ' / ', ' out of ', ' of '].some((sign) => this.knows(`${raw}${sign}${whole}`))
+        : this.#set.has(value);
     if (isLong(figure) && (this.#set.has(value) || this.#set.has(plain))) return true;
     const off = figure.isAbout ? Math.max(figure.tolerance, roundness(figure)) : figure.tolerance;
     const numbers = (dimension === 'money' ? this.#money : undefined) ?? this.#numbers;
@@ -121,49 +109,36 @@ export class Known {
    * any may be one.
    */
   get #money(): Addends | undefined {
-    this.#amounts ??= new Addends(
-      this.given.length <= FEW || PRICED.test(this.text) ? [] : amountsIn(this.text, MAX_NUMBERS),
-    );
-    return this.#amounts.size < MIN_AMOUNTS ? undefined : this.#amounts;
+    if (this.given.length <= FEW || PRICED.test(this.text)) return undefined;
+    const amounts = this.#readAs('money');
+    return amounts.size < MIN_AMOUNTS ? undefined : amounts;
   }
 
   /** What long results measure so, by units and keys, without texts that the agent wrote: another number is then none. */
   #measured(dimension: Dimension): Addends | undefined {
     if (this.given.length <= FEW || !isMeasure(dimension)) return undefined;
-    const known =
-      this.#measures.get(dimension) ??
-      new Addends(
-        measuresIn(
-          `${this.steps.map((step) => `${step.text}\n${step.given}`).join('\n')}\n${this.prompt}`.toLowerCase(),
-          dimension,
-          MAX_NUMBERS,
-        ),
-      );
+    return this.#readAs(dimension);
+  }
+
+  #readAs(dimension: Dimension): Addends {
+    let known = this.#measures.get(dimension);
+    if (known !== undefined) return known;
+    const told = `${this.steps.map((step) => `${step.text}\n${step.given}`).join('\n')}\n${this.prompt}`;
+    this.#figures ??= figuresIn(told, MAX_NUMBERS);
+    known = new Addends([
+      ...this.#figures.flatMap((one) => (one.dimension === dimension ? [one.value * one.factor] : [])),
+      ...(isMeasure(dimension) ? measuresIn(told.toLowerCase(), dimension) : []),
+    ]);
     this.#measures.set(dimension, known);
     return known;
   }
 
-  /** Whether anything is measured so: where no result speaks of money, its numbers give no price. */
-  #mentionsStep({ dimension }: Figure): boolean {
-    const sign = dimension === 'money' ? MONEY : dimension === 'percent' ? SHARE : undefined;
-    if (sign === undefined || this.given.length <= FEW) return true;
-    const known = this.#spoken.get(sign) ?? sign.test(this.text);
-    this.#spoken.set(sign, known);
-    return known;
-  }
-
-  /** "9/10": a score out of so many, as such; a fraction ("4.84/5") by itself. */
-  #hasRatio({ value, raw, whole }: Figure): boolean {
-    if (!Number.isInteger(value)) return this.#set.has(value);
-    return ['/', ' / ', ' out of ', ' of '].some((sign) => this.knows(`${raw}${sign}${whole}`));
-  }
-
   /** Whether the value can be computed from what is known, or from this and those of the answer. */
-  derives(figure: Figure, beside: readonly Figure[], isWide: boolean): boolean {
+  derives(figure: Figure, beside: readonly Figure[]): boolean {
     const { dimension, tolerance, isAbout } = figure;
     const value = Math.abs(figure.value);
     const supported = beside.map((one) => one.value);
-    if (dimension === 'temperature' || dimension === 'ratio' || !this.#mentionsStep(figure)) return false;
+    if (dimension === 'temperature' || dimension === 'ratio') return false;
     const isMeasured = this.#measured(dimension) !== undefined;
     if (isMeasured && figure.isSpan) return false;
     if (isMeasured && dimension !== 'percent') {
@@ -173,7 +148,7 @@ export class Known {
         new Addends(same.map((one) => (one.value * one.factor) / factor)).gives(value, within),
       );
     }
-    if (dimension === 'percent' && isWide) {
+    if (dimension === 'percent') {
       const all = this.#set.size <= MANY ? [...this.#set, ...supported] : supported;
       return (
         new Addends(all).isShare(value, Math.max(tolerance, 0.051)) || this.#isShareOfKnown(figure, beside)
@@ -181,15 +156,15 @@ export class Known {
     }
     const off = Math.min(tolerance, isAbout ? 1e12 : 0.51);
     const isExact = Number.isInteger(value) || tolerance < 0.01;
-    if (!isWide) {
-      this.#latest ??= new Addends(this.#ofLatest());
-      return this.#latest.gives(value, 0.0101) || new Addends(supported).gives(value, 0.0101, true);
-    }
-    const isFew = this.hasFew;
     // Of many numbers something gives any figure: only those beside it in the answer count.
-    if (!isFew && dimension === 'money' && this.#money !== undefined) return false;
-    if (!isFew) return new Addends(supported).gives(value, isExact ? 0.0101 : off, true);
-    return new Addends([...this.#set, ...supported]).gives(value, isExact ? 0.51 : off, true);
+    if (!this.hasFew && dimension === 'money' && this.#money !== undefined) return false;
+    const all = this.hasFew ? [...this.#set, ...supported] : supported;
+    return new Addends(all).gives(value, isExact ? (this.hasFew ? 0.51 : 0.0101) : off);
+  }
+
+  /** Whether a value can be computed to the cent from few known numbers and those of the answer. */
+  computes(value: number, beside: readonly number[]): boolean {
+    return new Addends([...(this.hasFew ? this.#set : []), ...beside]).gives(value);
   }
 
   /** "20,094 | 8.37 %": the share of the count beside it in a total of the results. */
@@ -200,17 +175,6 @@ export class Known {
         value > tolerance &&
         this.#numbers.hasWithin((100 * part) / (value + tolerance), (100 * part) / (value - tolerance)),
     );
-  }
-
-  /** Whether the results have a number, or may have it, where they were not read. */
-  mayHaveUnread(raw: string): boolean {
-    this.#unread ??= new Unread(this.steps, this.#hasEarlier);
-    return this.#left-- <= 0 || this.#unread.mayHave(raw);
-  }
-
-  #ofLatest(): readonly number[] {
-    const texts = this.steps.slice(-4).map((step) => `${step.text.slice(-1500)} ${step.argumentsText}`);
-    return [...new Set(numbersIn(`${texts.join('\n')} ${this.prompt.slice(-1500)}`, 120).map(Math.abs))];
   }
 
   /** Whether a number is one digit off one of few known numbers of its length. */
@@ -262,11 +226,8 @@ export class Known {
   }
 }
 
-const MONEY =
-  /[$€£¥元円]|price|cost|amount|\b(?:fee|fare|usd|eur|cny|balance|total|payment|salary|budget)|preis|betrag|precio|saldo|prix|preço|金額|价格|金额|余额/;
 /** A price under its key has no sign. */
 const PRICED = /"[a-z_]{0,24}(?:price|cost|amount|total|fee|balance|fare|paid|value)[a-z_]{0,12}":\s?-?\d/;
-const SHARE = /[%％]|percent|pct|rate|ratio|share|score|prozent|\b0\.\d/;
 /** So many digits are not equal by chance, whatever they count: "519,693 bytes" of `519693 data.csv`. */
 const LONG = 5;
 const isLong = ({ raw }: Figure): boolean => raw.replace(/\D|0+$/g, '').length >= LONG;

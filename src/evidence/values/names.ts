@@ -12,19 +12,23 @@ const PLACE =
 /** Words of letters and digits, and digits by signs: `W5512`, `OPS-101`, `v3.14.2`, `3RK2T9`, `4521887`, `#482`. */
 const ID =
   /#?(?<![\p{L}\p{N}_.,:/-])(?=[\w.-]{0,40}\d)[A-Za-z0-9]{1,40}(?:[-._][A-Za-z0-9]{1,30}){0,5}(?![\p{L}\p{N}_]|[-/:][\p{L}\p{N}])/gu;
+/** A number in groups: of a phone, of an account. */
+const IN_GROUPS = /\+?[A-Z]{0,4}\d[\dA-Z]{0,12}(?:[ -]\d[\dA-Z]{0,12}){2,9}(?!\w)/g;
+const MIN_GROUPED = 8;
 const MAX_NAMES = 64;
 
 /** The names in a text, places first; an identifier inside a place is none of its own. */
 export function namesIn(text: string): readonly NamedThing[] {
   const names: NamedThing[] = [];
   let rest = text;
-  for (const match of text.matchAll(PLACE)) {
-    if (names.length >= MAX_NAMES) break;
-    const place = match[0].replace(/[.,;:!?…]+$/, '');
-    const { index } = match;
-    names.push({ start: index, end: index + place.length, text: place.toLowerCase(), kind: 'place' });
-    rest = `${rest.slice(0, index)}${' '.repeat(place.length)}${rest.slice(index + place.length)}`;
-  }
+  const take = (index: number, name: string, kind: NamedThing['kind']) => {
+    names.push({ start: index, end: index + name.length, text: name.toLowerCase(), kind });
+    rest = `${rest.slice(0, index)}${' '.repeat(name.length)}${rest.slice(index + name.length)}`;
+  };
+  for (const { 0: place, index } of text.matchAll(PLACE))
+    if (names.length < MAX_NAMES) take(index, place.replace(/[.,;:!?…]+$/, ''), 'place');
+  for (const { 0: groups, index } of rest.matchAll(IN_GROUPS))
+    if (names.length < MAX_NAMES && groups.length >= MIN_GROUPED) take(index, groups, 'id');
   for (const match of rest.matchAll(ID)) {
     if (names.length >= MAX_NAMES) break;
     const [id] = match;

@@ -1,3 +1,4 @@
+/** Of each length. */
 const MAX_CANDIDATES = 1000;
 
 /** Equal length, and one character that differs or two neighbors that changed places: a slip, not another name. */
@@ -19,8 +20,6 @@ function isSlip(left: string, right: string): boolean {
 /** Texts by their length, which a slip leaves as it is. */
 export class Slips {
   readonly #texts = new Map<number, string[]>();
-  /** Of the lengths that were asked for: the texts by their halves, of which a slip leaves one. */
-  readonly #halves = new Map<number, ReadonlyMap<string, readonly string[]>>();
 
   constructor(texts: Iterable<string>) {
     for (const text of texts) {
@@ -37,31 +36,6 @@ export class Slips {
 
   /** Whether a text is one slip away from one of these. */
   has(text: string): boolean {
-    const texts = this.#texts.get(text.length) ?? [];
-    if (texts.length <= FEW) return texts.some((known) => isSlip(known, text));
-    const halves = this.#halves.get(text.length) ?? byHalves(texts);
-    this.#halves.set(text.length, halves);
-    return splitHalves(text).some((half) => halves.get(half)?.some((known) => isSlip(known, text)));
+    return this.#texts.get(text.length)?.some((known) => isSlip(known, text)) === true;
   }
-}
-
-/** So many are compared one by one. */
-const FEW = 24;
-
-/** What a slip may leave: the first half, the second half, or, if neighbors on both sides of the middle changed places, the rest. */
-const splitHalves = (text: string): readonly string[] => {
-  const at = text.length >> 1;
-  const [head, tail] = [text.slice(0, at), text.slice(at)];
-  return [`${head}+`, `+${tail}`, `${head.slice(0, -1)}++${tail.slice(1)}`];
-};
-
-function byHalves(texts: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  const halves = new Map<string, string[]>();
-  for (const text of texts)
-    for (const half of splitHalves(text)) {
-      const list = halves.get(half);
-      if (list === undefined) halves.set(half, [text]);
-      else list.push(text);
-    }
-  return halves;
 }
