@@ -72,7 +72,10 @@ test('a bundled SDK is found in the entry file', async () => {
       const { printed } = await doctor(['--folder', folder, 'bundle.js']);
       assert.match(printed, /^openai +6\.49\.0 +bundled /m);
       assert.match(printed, /BUNDLED: openai is bundled into/);
-      assert.match(printed, /@modelcontextprotocol\/sdk is bundled .* on stdin .* over HTTP .* all the same; what a client sends is not/);
+      assert.match(
+        printed,
+        /@modelcontextprotocol\/sdk is bundled .* on stdin .* over HTTP .* all the same; what a client sends is not/,
+      );
     },
   );
 });
