@@ -301,6 +301,8 @@ describe('decisions and figures in a browser', { skip: noChromium() || noPostgre
 
       await click(view, 'Views');
       await shows(view, 'No view is kept yet');
+      // It cannot be compared, and keeps no other from it.
+      await db.query(`SELECT mcp_views_save('Z', 'q=nonsense%3Ax', 'cost', 1, 'page')`);
       await fill(view, 'name', 'Fruit');
       await fill(view, 'above', '0.001');
       await query(view, `document.querySelector('[name=measure]').value = 'cost'`);
