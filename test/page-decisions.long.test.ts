@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresReviewQueue } from '../src/approvals/index.ts';
 import { PolicyGate } from '../src/policy/index.ts';
 import { migrate, openDatabase, PostgresSpanExporter, refreshRollups } from '../src/postgres/index.ts';
@@ -126,6 +127,8 @@ describe('decisions and figures in a browser', { skip: noChromium() || noPostgre
       await view.evaluate('location.hash = "#/waiting"');
       await shows(view, 'Approval holds');
       await view.evaluate('document.querySelector(".scope select").value = "session"');
+      // Sooner it decides nothing.
+      await sleep(700);
       await click(view, 'Approve');
       await waitUntil(async () => {
         const { rows } = await db.query(
@@ -298,6 +301,8 @@ describe('decisions and figures in a browser', { skip: noChromium() || noPostgre
 
       await click(view, 'Views');
       await shows(view, 'No view is kept yet');
+      // It cannot be compared, and keeps no other from it.
+      await db.query(`SELECT mcp_views_save('Z', 'q=nonsense%3Ax', 'cost', 1, 'page')`);
       await fill(view, 'name', 'Fruit');
       await fill(view, 'above', '0.001');
       await query(view, `document.querySelector('[name=measure]').value = 'cost'`);

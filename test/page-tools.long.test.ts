@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { context, propagation, trace } from '@opentelemetry/api';
 import { NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { gateCommand } from '../src/cli/gate.ts';
@@ -119,6 +120,8 @@ describe('tools that wait', { skip: noChromium() || noPostgres() }, () => {
         assert.match(String(added), /<img src=x.*~\/\.ssh\/config/);
         assert.equal(await one.evaluate('document.querySelectorAll("main img, main script").length'), 0);
         await one.evaluate('document.querySelector(".note").value = "looked at it"');
+        // Sooner it decides nothing.
+        await sleep(700);
         await click(one, 'Approve');
         for (const view of [one, other]) {
           await shows(view, 'by somebody on the page');
@@ -168,6 +171,7 @@ describe('tools that wait', { skip: noChromium() || noPostgres() }, () => {
     await visit(`${page.url}#/waiting/${id}`, async (view) => {
       await shows(view, 'It cannot be approved');
       assert.equal((await text(view)).includes('Approve'), false);
+      await sleep(700);
       await click(view, 'Reject');
       await shows(view, 'by somebody on the page');
     });

@@ -55,6 +55,8 @@ describe('Waiting in a browser', { skip: noChromium() || noPostgres() }, () => {
       assert.equal(await one.evaluate('document.querySelectorAll("main img, main script").length'), 0);
       await visit(`${page.url}#/waiting/${id}`, async (other) => {
         await shows(other, 'Approve');
+        // A click right after it came on screen would decide nothing.
+        await sleep(700);
         await one.evaluate(
           '[...document.querySelectorAll("button")].find((b) => b.innerText.includes("Approve")).click()',
         );
@@ -98,6 +100,23 @@ describe('Waiting in a browser', { skip: noChromium() || noPostgres() }, () => {
       assert.equal(await statusOf(first), 'pending');
       await view.press('k');
       await shows(view, 'bob');
+    });
+  });
+
+  test('a click as the window comes to the front decides nothing and says so; the next one decides', async () => {
+    const id = await hold('erin');
+    await visit(`${page.url}#/waiting/${id}`, async (view) => {
+      const click = () => view.evaluate('document.querySelector(".decide .pri").click()');
+      await shows(view, 'Approve');
+      await sleep(700);
+      await view.evaluate('dispatchEvent(new Event("focus"))');
+      await click();
+      await shows(view, 'Nothing was decided');
+      assert.equal(await statusOf(id), 'pending');
+      await sleep(700);
+      await click();
+      await shows(view, 'by somebody on the page');
+      assert.equal(await statusOf(id), 'approved');
     });
   });
 

@@ -387,6 +387,8 @@ for (const command of ['ui', 'up']) {
         await view.open('about:blank');
         await view.open(`${page.printed.at(-1)}#/waiting/${id}`);
         await shows(view, 'Approve');
+        // Sooner it decides nothing.
+        await sleep(700);
         await click(view, 'Approve');
         await shows(view, 'by Ada');
       });

@@ -1,4 +1,4 @@
-import { invalidOption } from '../../base/index.ts';
+import { errorMessage, invalidOption } from '../../base/index.ts';
 import { canonicalUuid, cleanText, type Queryable } from '../../postgres/index.ts';
 import { runMetrics } from './metrics.ts';
 import { ask } from './run-row.ts';
@@ -87,9 +87,10 @@ export async function removeView(db: Queryable, id: string): Promise<boolean> {
   return row?.done === true;
 }
 
-/** A view whose threshold was compared. `value` is null where too little is known. */
+/** A view whose threshold was compared. `value` is null where too little is known, or it has a problem. */
 export interface ComparedView extends SavedView {
   readonly value: number | null;
+  readonly problem?: string;
 }
 
 /** Runs below which the share of failed ones says nothing. */
@@ -101,10 +102,14 @@ export async function compareViews(db: Queryable): Promise<readonly ComparedView
   const compared: ComparedView[] = [];
   for (const view of rows as unknown as readonly SavedView[]) {
     const filter = new URLSearchParams(view.address).get('q') ?? '';
-    const { runs, failed, contradicted, costUsd } = await runMetrics(db, {
-      filter,
-      sinceMs: Date.now() - DAY_MS,
-    });
+    const sinceMs = Date.now() - DAY_MS;
+    // A view that cannot be compared, for its filter or its time, keeps none of the others from it.
+    const figures = await runMetrics(db, { filter, sinceMs }).catch(errorMessage);
+    if (typeof figures === 'string') {
+      compared.push({ ...view, value: null, problem: `view '${view.name}' cannot be compared: ${figures}` });
+      continue;
+    }
+    const { runs, failed, contradicted, costUsd } = figures;
     const share = runs < MIN_RUNS ? null : failed / runs;
     const value = { cost: costUsd, failed: share, contradicted }[view.measure ?? 'cost'];
     compared.push({ ...view, value });

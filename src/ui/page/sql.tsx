@@ -113,16 +113,17 @@ function findRows(answer: Readonly<Record<string, unknown>>): Rows {
 function toCsv(rows: Rows): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const lines = rows.map((row) => names.map((name) => toCell(name, row[name])).join(','));
-  return [names.join(','), ...lines, ''].join('\r\n');
+  // Without the mark at its beginning, Excel reads UTF-8 as the code page of the machine.
+  return `\ufeff${[names.join(','), ...lines, ''].join('\r\n')}`;
 }
 
-/** Times in ISO 8601. A text that a spreadsheet would compute stays a text. */
+/** Times in ISO 8601. A text that a spreadsheet would compute, in full-width signs too, stays a text. */
 function toCell(name: string, value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number')
     return name.endsWith('Ms') && value > 1e11 ? new Date(value).toISOString() : String(value);
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return `"${(/^[=+\-@\t\r]/u.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+  return `"${(/^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/u.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
 }
 
 const toFileName = (title: string) => title.toLowerCase().replace(/[^a-z]+/gu, '-');

@@ -18,8 +18,9 @@ import { ToolFacts, ToolGrounds, ToolTag, toolSentence } from './waiting-tool.ts
 import { Watched } from './watched.tsx';
 
 /**
- * How long a request must have been on screen, and no key pressed, before a key decides it, in milliseconds; and how long the
- * window must have had the focus before a click does. A page elsewhere that has its reader type or click may open this one.
+ * How long a request must have been on screen in a window with the focus, and no key pressed, before a key or a click decides
+ * it, in milliseconds. A page elsewhere that has its reader type or click may open this one, and one request may take the place
+ * of another under the pointer.
  */
 const LOOK_MS = 600;
 
@@ -54,6 +55,7 @@ export function WaitingRequest({ id, open }: { id: string; open: readonly Waitin
   const { data, error, asOfMs, retry } = useData<WaitingDetail>(address, 'always');
   const [failed, setFailed] = useState<ApiError>();
   const [isBusy, setBusy] = useState(false);
+  const [isEarly, setEarly] = useState(false);
   const person = useData<{ person: string | null }>('/api/session', 'once').data?.person;
   const note = useRef<HTMLInputElement>(null);
   const scope = useRef<HTMLSelectElement>(null);
@@ -65,6 +67,7 @@ export function WaitingRequest({ id, open }: { id: string; open: readonly Waitin
     if (data !== undefined && shownAt.current === Number.POSITIVE_INFINITY)
       shownAt.current = performance.now();
   }, [data]);
+  useEffect(() => setBusy(false), [data?.status, data?.endedMs]);
   useEffect(() => {
     const onFocus = () => {
       focusedAt.current = performance.now();
@@ -76,25 +79,27 @@ export function WaitingRequest({ id, open }: { id: string; open: readonly Waitin
     if (isBusy || (decision !== 'revoke' && !canDecide)) return;
     if (decision === 'approve' && !canApprove) return;
     setBusy(true);
+    setEarly(false);
     const reach = decision === 'approve' && scope.current !== null ? { scope: scope.current.value } : {};
     const body = { decision, note: note.current?.value ?? '', ...reach };
-    setFailed(
-      await post(address, body).then(
-        () => undefined,
-        (why: ApiError) => why,
-      ),
+    const why = await post(address, body).then(
+      () => undefined,
+      (error: ApiError) => error,
     );
-    setBusy(false);
+    setFailed(why);
+    // What was decided can be decided again only when the page shows it: a second click is none.
+    if (why !== undefined) setBusy(false);
     retry();
   };
+  const isLookedAt = () => performance.now() - Math.max(shownAt.current, focusedAt.current) >= LOOK_MS;
   useKeysOfWaiting(open, id, (decision) => {
-    const now = performance.now();
-    if (now - Math.max(shownAt.current, focusedAt.current) >= LOOK_MS) void decide(decision);
+    if (isLookedAt()) void decide(decision);
     // Whoever presses keys without a pause has not read it.
-    else shownAt.current = Math.max(shownAt.current, now);
+    else shownAt.current = Math.max(shownAt.current, performance.now());
   });
   const click = (decision: WaitingDecision) => {
-    if (performance.now() - focusedAt.current >= LOOK_MS) void decide(decision);
+    if (isLookedAt()) void decide(decision);
+    else setEarly(true);
   };
   if (error?.status === 404) {
     return (
@@ -208,6 +213,11 @@ export function WaitingRequest({ id, open }: { id: string; open: readonly Waitin
       {failed !== undefined && (
         <p class="neg" role="alert">
           {failed.message}
+        </p>
+      )}
+      {isEarly && isOpen(data) && (
+        <p class="neg" role="alert">
+          Nothing was decided: this came to the front just as you clicked. Read it, then click again.
         </p>
       )}
       {isOpen(data) && (

@@ -72,7 +72,8 @@ export class Announcer {
   async #announce(): Promise<void> {
     await this.#announceCalls();
     for (const view of await compareViews(this.#db)) {
-      const { value, threshold, isOver } = view;
+      const { value, threshold, isOver, problem } = view;
+      if (problem !== undefined) this.#warn(problem);
       if (value === null || threshold === null || value > threshold === isOver) continue;
       await this.#tell(toAlert(view, this.#page), () => noteViewTold(this.#db, view, !isOver));
     }
