@@ -5,7 +5,17 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
-import { call, OPENING, post, rpc, run, seenBy, type Talks, TRACEPARENT } from './support/http-requests.ts';
+import {
+  call,
+  OPENING,
+  post,
+  rpc,
+  run,
+  seenBy,
+  type Talks,
+  TRACE,
+  TRACEPARENT,
+} from './support/http-requests.ts';
 import { OtlpCollector } from './support/otlp-collector.ts';
 import { tempDir } from './support/temp-dir.ts';
 
@@ -49,7 +59,7 @@ const REAL_TALKS: Talks = [
   call(1, 'hi', { _meta: { traceparent: TRACEPARENT } }),
   call(2, 'fail'),
   rpc('tools/list', 3),
-].map((message) => [[post('/mcp', message), BYE]]);
+].map((message) => [[post('/mcp', message, { traceparent: TRACEPARENT }), BYE]]);
 
 test('a bundled server has the spans that a hook gives it, and one whose SDK is hooked has them once', async () => {
   const folder = tempDir();
@@ -67,6 +77,14 @@ test('a bundled server has the spans that a hook gives it, and one whose SDK is 
       await run(program, [way, form], hooked.url, REAL_TALKS);
       assert.equal(seenBy(hooked).length, REAL_TALKS.length);
       assert.deepEqual(seenBy(seen), seenBy(hooked));
+      // Of a request in the form of the web a hook does not see where it came from.
+      const own = way === 'second line' ? [seen] : [seen, hooked];
+      for (const { spans } of own)
+        assert.equal(
+          spans.every(({ traceId }) => traceId === TRACE),
+          true,
+          way,
+        );
     }
   }
 });

@@ -7,6 +7,7 @@ import type { HttpClient } from './operation-span.ts';
 import { beginSend } from './outbound.ts';
 import { outcomeOfError, outcomeOfResult } from './outcome.ts';
 import { type Around, findOwner, type Method, patchMethod } from './patch-method.ts';
+import { withHeaderContext } from './propagation.ts';
 import type { Telemetry } from './telemetry.ts';
 
 /** Transports whose class has been looked at. */
@@ -76,7 +77,8 @@ function patchedEntry(self: unknown, args: unknown[], original: Method, telemetr
   const { guard } = telemetry;
   const active = guard.run('mcp.http', () => {
     const client = readHttpClient(args[0]);
-    return client === undefined ? undefined : context.active().setValue(HTTP_CLIENT_KEY, client);
+    if (client === undefined) return undefined;
+    return withHeaderContext(context.active().setValue(HTTP_CLIENT_KEY, client), client.headers ?? {});
   });
   if (active === undefined) return original.apply(self, args);
   return guard.call('mcp.http.call', active, original, self, args);
