@@ -95,7 +95,7 @@ async function bundleCode() {
         },
         {
           name: 'core',
-          test: /\/src\/(?:base\/(?:suppress-tracing|within|error-class|private-files|bisect|live-process|sdk|stderr-diag|metric-reader)|json\/(?:canonical|lenient|kept-value|redact\/)|(?:signals|wire|interaction|processor)\/)/,
+          test: /\/src\/(?:base\/(?:suppress-tracing|within|error-class|private-files|bisect|live-process|sdk|stderr-diag|metric-reader)|json\/(?:canonical|lenient|kept-value|redact\/)|approvals\/approval\.ts|(?:signals|wire|interaction|processor)\/)/,
           priority: 1,
         },
         // Only gates, orchestrators and goldens validate.
@@ -118,10 +118,16 @@ async function bundleCode() {
         // A few lines each, of what servers and commands ask of a store.
         { name: 'decide', test: /\/src\/approvals\/(?:decide-now|review-database|sql)\.ts/ },
         { name: 'run-row', test: /\/src\/runs\/(?:status|units|store\/(?:run-row|tax))\.ts/ },
+        { name: 'words', test: /\/src\/evidence\/(?:values\/number-words|language\/)/ },
+        // What the flag and `startObservatory` share, a few lines each.
+        {
+          name: 'registration',
+          test: /\/src\/setup\/(?:exit|register-globally|registration\/(?:environment|installed|patch-installed))\.ts/,
+        },
         // What several commands share, a few lines each.
         {
           name: 'command-line',
-          test: /\/src\/cli\/(?:command-line\/(?:ending-signal|flags|exit-codes|jsonl|subcommand)|terminal\/table)\.ts/,
+          test: /\/src\/cli\/(?:command-line\/(?:ending-signal|flags|run-options|exit-codes|jsonl|subcommand)|terminal\/table)\.ts/,
         },
       ],
     },

@@ -108,12 +108,8 @@ test('the collector writes as the writer role, which may do nothing else', {
   await using server = await startPostgres();
   const url = await server.createMigrated();
   const file = (path: string) => ['-f', fileURLToPath(new URL(`../../${path}`, import.meta.url))];
-  const files = [
-    ...file('schema/roles.sql'),
-    ...file('collector/writer.sql'),
-    ...file('collector/grafana/reader.sql'),
-  ];
-  const passwords = ['-v', 'writer_password=w', '-v', 'password=r'];
+  const files = [...file('schema/roles.sql'), ...file('collector/logins.sql')];
+  const passwords = ['-v', 'writer_password=w', '-v', 'reader_password=r'];
   execFileSync(findPsql() ?? '', [url, '-X', '-q', '-v', 'ON_ERROR_STOP=1', ...passwords, ...files]);
   const as = (login: string, password: string) =>
     Object.assign(new URL(url), { username: login, password }).href;

@@ -15,11 +15,12 @@ import {
   type CommandIo,
   EXIT_FAILED,
   EXIT_OK,
+  joinUp,
   print,
   readFlags,
   usageError,
 } from './command-line/index.ts';
-import { joinUp, openAuditLog, openGate, POLICY_FLAGS, tellBarred } from './policy-options/index.ts';
+import { openAuditLog, openGate, POLICY_FLAGS, tellBarred } from './policy-options/index.ts';
 import { printableLine } from './terminal/index.ts';
 
 const HELP = `Usage: mcp-observatory ask --servers FILE [options] "question"

@@ -15,6 +15,7 @@ import {
   EXIT_INTERRUPTED,
   EXIT_OK,
   findKey,
+  joinUp,
   RUN_FLAGS,
   RUN_FLAGS_HELP,
   readFlags,
@@ -22,7 +23,6 @@ import {
   wordFlag,
 } from './command-line/index.ts';
 import {
-  joinUp,
   openAuditLog,
   openGateIfGiven,
   POLICY_FLAGS,
@@ -47,8 +47,8 @@ The prompt is read from stdin when it is "-". The API key comes from OPENAI_API_
 GOOGLE_API_KEY, or from the same names in a .env file. With a policy every call goes through the gate, and the audit
 trail goes to SAFE_TRACE_DIR, else .mcp-observatory/traces.
 
-Beside 'up' over the database of this folder, or at its usual port, spans go there, calls that need approval wait up to a
-minute for its page, and sums, sequences and effects are kept there, unless MCP_OBSERVATORY_DATABASE_URL is set.
+Beside 'up' over the database of this folder, or at its usual port, spans go there, calls that need approval wait up
+to a minute for its page, and sums, sequences and effects are kept there, unless MCP_OBSERVATORY_DATABASE_URL is set.
 
 Ctrl-C ends the run and prints the result so far; a second one ends the command.
 

@@ -1,4 +1,5 @@
-import { findRunningPage, ObservatoryError, printableLine } from '../../base/index.ts';
+import { findRunningPage, ObservatoryError, printableLine, runningProvider } from '../../base/index.ts';
+import type { GateApprovals } from '../../policy/index.ts';
 import type { Database } from '../../postgres/index.ts';
 import { type CommandIo, type FlagValues, usageError } from './command.ts';
 import { fetchedModule } from './fetched-packages.ts';
@@ -97,7 +98,7 @@ export const UP_ADDRESS = `http://127.0.0.1:${PAGE_PORT}`;
  * The store of the `up` that runs over the database of this folder, else of one at its usual port; undefined without one,
  * or where the environment names a database.
  */
-export async function findRunningStore({ env }: Pick<CommandIo, 'env'>): Promise<Database | undefined> {
+async function findRunningStore({ env }: Pick<CommandIo, 'env'>): Promise<Database | undefined> {
   if (env.MCP_OBSERVATORY_DATABASE_URL?.trim()) return undefined;
   const { DEFAULT_DATA_DIR, databaseAt, findShared } = await import('../../postgres/index.ts');
   const shared = await findShared(DEFAULT_DATA_DIR);
@@ -112,4 +113,43 @@ export async function ifAllowed(refresh: () => Promise<unknown>): Promise<void> 
   } catch (error) {
     if (!ObservatoryError.isInstance(error) || error.code !== 'DATABASE_REFUSED') throw error;
   }
+}
+
+/** How long a call waits for the person at the page. */
+const WAIT_MS = 60_000;
+
+/** What a command shares with an `up`, until it is disposed of. */
+export interface BesideUp extends AsyncDisposable {
+  /** Where a gate asks for approvals, counts calls and keeps effects. */
+  readonly approvals: GateApprovals;
+}
+
+/**
+ * Joins the `up` that runs, for a command that calls tools: spans go there unless something else takes them, and its gate
+ * asks there. Undefined without one, or where a database is named.
+ */
+export async function joinUp(io: CommandIo): Promise<BesideUp | undefined> {
+  const store = await findRunningStore(io);
+  if (store === undefined) return undefined;
+  const { PostgresReviewQueue } = await import('../../approvals/index.ts');
+  const { spansUrl } = store;
+  const isTaken = spansUrl === undefined || runningProvider() !== undefined;
+  const observatory = isTaken
+    ? undefined
+    : await (await import('../../setup/index.ts')).startObservatory({
+        serviceName: io.env.OTEL_SERVICE_NAME || 'mcp-observatory',
+        postgres: false,
+        otlp: { url: `${spansUrl}/v1/traces` },
+      });
+  const queue = new PostgresReviewQueue({ connection: store });
+  if (io.stderr.isTerminal)
+    io.stderr.writeLine("mcp-observatory: calls that need approval wait on the page of 'up'");
+  return {
+    approvals: { queue, waitMs: WAIT_MS },
+    [Symbol.asyncDispose]: async () => {
+      await observatory?.shutdown();
+      await queue.close();
+      await store.close();
+    },
+  };
 }

@@ -13,8 +13,8 @@ export {
   DATABASE_FLAGS,
   findDatabaseUrl,
   findOpenDatabase,
-  findRunningStore,
   ifAllowed,
+  joinUp,
   PAGE_PORT,
   UP_ADDRESS,
 } from './database.ts';

@@ -30,13 +30,13 @@ Decides what a coding agent does, by a policy: shell commands, files, web fetche
 ${NAMES.join(', ')}. The agent runs 'hook CLIENT' before and after each tool.
 
 A command is parsed, and each program, redirection, assignment and substitution in it is decided, and each file that
-cat, cp, tee, curl and the like open by their words. Rules name them as
-server and tool: shell/run (program, subcommand, words), shell/run_expanded (the same, where the shell computes words),
-shell/set (name), shell/unreadable, files/read and files/write (path, links followed), web/fetch (url), web/connect,
-agent/TOOL for all other tools of the agent, and MCP tools by their own names. What cannot be parsed needs a person, and
-so does a command that fetches code, or prints the environment or a variable that is named like a secret; an address in a
-command where rules are about web/fetch. What is read with all that is in it is denied where a rule denies a file of it.
-Sums, sequences and effects of the policy are kept in MCP_OBSERVATORY_DATABASE_URL, else by 'mcp-observatory up'.
+cat, cp, tee, curl and the like open by their words. Rules name them as server and tool: shell/run (program,
+subcommand, words), shell/run_expanded (the same, where the shell computes words), shell/set (name), shell/unreadable,
+files/read and files/write (path, links followed), web/fetch (url), web/connect, agent/TOOL for all other tools of the
+agent, and MCP tools by their own names. What cannot be parsed needs a person, and so does a command that fetches
+code, or prints the environment or a variable named like a secret, and an address in a command where rules are about
+web/fetch. A folder that is read whole is denied where a rule denies a file in it. Sums, sequences and effects of the
+policy are kept in MCP_OBSERVATORY_DATABASE_URL, else by 'mcp-observatory up'.
 
 By default decisions are only recorded. The agent's own questions are never skipped.
 

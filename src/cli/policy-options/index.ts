@@ -1,4 +1,3 @@
-export { joinUp } from './beside-up.ts';
 export {
   findPinsPath,
   findPolicyPath,
