@@ -1,3 +1,5 @@
+import { performance } from 'node:perf_hooks';
+
 /** Longest stretch of work before other work gets its turn, in milliseconds. */
 const SLICE_MS = 8;
 

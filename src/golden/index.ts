@@ -52,7 +52,6 @@ export {
 } from './file/index.ts';
 export { type GoldenFromTraceOptions, goldenFromTrace } from './from-trace/index.ts';
 export { type GhostOptions, type GoldenOption, mcpGhost } from './ghost.ts';
-export { toMatchGolden } from './match.ts';
 export {
   checkProgram,
   type Departure,
@@ -82,3 +81,4 @@ export {
   type ReplayReport,
   replayGolden,
 } from './replay/index.ts';
+export { toMatchGolden } from './to-match-golden.ts';

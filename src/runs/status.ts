@@ -1,6 +1,6 @@
 /**
- * How calls and runs end, decided here and in `mcp_traces_status()` of the schema alone: lists, filters, the page, the
- * sentence, `/mcp` and the command line read it.
+ * How calls and runs end, decided here and, in the schema, by `mcp_traces_status()` and the column `mcp_runs.is_failed`
+ * (`schema/011_failed_runs.sql`) alone: lists, filters, the page, the sentence, `/mcp` and the command line read it.
  */
 
 /**

@@ -37,6 +37,6 @@ export function watchWorker(): void {
 /** @param missed is told what each worker does that is not recorded. */
 export function listenToWorkers(missed: (what: string) => void): void {
   const channel = new BroadcastChannel(CHANNEL);
-  channel.onmessage = (event) => missed(String((event as MessageEvent).data));
+  channel.onmessage = (event) => missed(String((event as unknown as { readonly data: unknown }).data));
   channel.unref();
 }

@@ -10,7 +10,7 @@ import {
   type McpConnection,
   type Scrubber,
 } from '../file/index.ts';
-import { Entries, type Found } from './entries.ts';
+import { Entries, type Found } from './matching.ts';
 
 /** Plays the MCP servers of a golden: their connections in order, each call once. */
 export class CassettePlayer {

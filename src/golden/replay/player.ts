@@ -20,7 +20,7 @@ import {
 } from '../file/index.ts';
 import { AnswerTurns } from './answer-turns.ts';
 import { CassettePlayer } from './cassette-player.ts';
-import { Entries, type Found } from './entries.ts';
+import { Entries, type Found } from './matching.ts';
 
 export interface PlayerOptions {
   /** Whether tools run for real. Requests then match whatever the tools returned. @defaultValue false */
