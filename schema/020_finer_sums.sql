@@ -77,10 +77,10 @@ WITH moved AS MATERIALIZED (
     coalesce(sum(cached_prompt_tokens) FILTER (WHERE cached_prompt_tokens BETWEEN 0 AND 1000000000), 0) AS cached_prompt_tokens,
     coalesce(sum(cost_usd) FILTER (WHERE cost_usd BETWEEN 0 AND 1e9), 0) AS cost_usd,
     count(*) FILTER (WHERE mcp_traces_is_unpriced(cost_source)) AS unpriced,
-    count(*) FILTER (WHERE hallucination_risk_level = 'high') AS high_risk, mcp_traces_short(asked) AS asked_model
-  FROM mcp_traces, LATERAL (SELECT mcp_traces_asked_model(model, attributes) AS asked,
+    count(*) FILTER (WHERE hallucination_risk_level = 'high') AS high_risk, asked AS asked_model
+  FROM mcp_traces, LATERAL (SELECT mcp_traces_short(mcp_traces_asked_model(model, attributes)) AS asked,
     greatest(date_part('epoch', mcp_traces_time(end_time) - mcp_traces_time(start_time)) * 1000, 0) AS ms) AS said
-  WHERE model <> asked AND ingest_xid < (SELECT next_xid FROM mcp_traces_rollup_state)
+  WHERE mcp_traces_short(model) <> asked AND ingest_xid < (SELECT next_xid FROM mcp_traces_rollup_state)
     AND mcp_traces_is_model_call(counted_on, tool_name, cost_source, prompt_tokens, method, operation, model, span_kind, attributes)
   GROUP BY 1, 2, 3, 4, 5, asked
 ), fewer AS (

@@ -17,6 +17,7 @@ import { PostgresReviewQueue } from '../src/approvals/index.ts';
 import { guardedCall, type PolicyDeniedError, PolicyGate } from '../src/policy/index.ts';
 import { PostgresLedger } from '../src/policy/postgres-ledger.ts';
 import { DEFAULT_DATA_DIR } from '../src/postgres/index.ts';
+import { DIGEST_HEADER, NONCE_HEADER, PROOF_HEADER, proveQuestion } from '../src/postgres/store-door.ts';
 import { stdio } from './support/example-servers.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
 import { getAsBrowser, post } from './support/http-post.ts';
@@ -158,7 +159,16 @@ test('a gate of another process waits for the person at the page, and its token 
   const { door, read_token } = noted();
   const path = `${up.address}/api/waiting/${await waiting(up.address, read_token)}`;
   const statement = (text: string) => ({ statements: [{ text }], isForeign: false, timeoutMs: 5000 });
-  const asks = (token: string, text: string) => post(door.url, bearer(token), serialize(statement(text)));
+  const asks = (token: string, text: string, sent = serialize(statement(text))) => {
+    const [nonce, digest] = [
+      'n',
+      createHash('sha256')
+        .update(serialize(statement(text)))
+        .digest('base64url'),
+    ];
+    const proof = proveQuestion(token, nonce, digest);
+    return post(door.url, { [NONCE_HEADER]: nonce, [DIGEST_HEADER]: digest, [PROOF_HEADER]: proof }, sent);
+  };
   assert.equal((await post(path, bearer(door.token), APPROVAL)).status, 401);
   assert.equal((await post(path, bearer(door.token), undefined, 'GET')).status, 401);
   for (const text of [
@@ -169,6 +179,8 @@ test('a gate of another process waits for the person at the page, and its token 
     assert.equal((await asks(door.token, text)).status, 400, text);
   assert.equal((await asks(door.token, 'SELECT 1')).status, 200);
   assert.equal((await asks(read_token, 'SELECT 1')).status, 401);
+  assert.equal((await asks(door.token, 'SELECT 1', serialize(statement('SELECT 2')))).status, 401);
+  assert.equal((await post(door.url, bearer(door.token), serialize(statement('SELECT 1')))).status, 401);
   assert.equal((await post(path, await sessionAt(up), APPROVAL)).status, 200);
   assert.equal((await decided).reasonCode, 'approved');
 });

@@ -3,6 +3,7 @@ import {
   databaseAt,
   nameOfDatabase,
   openDatabase,
+  type PinnedStore,
   type PostgresConnection,
   type Queryable,
   toObservatoryError,
@@ -21,6 +22,7 @@ export class ReviewDatabase {
   #own: Promise<Database> | undefined;
   /** For the outcomes of calls, so that they never wait behind new reservations at an `up`. */
   #settling: Database | undefined;
+  readonly #pinned: PinnedStore = {};
 
   /** @param table what errors name. */
   constructor(connection: PostgresConnection, table = 'mcp_reviews') {
@@ -54,9 +56,9 @@ export class ReviewDatabase {
       this.#own ??= openDatabase({ url: connection, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
       return this.#own;
     }
-    this.#own ??= Promise.resolve(databaseAt(connection));
+    this.#own ??= Promise.resolve(databaseAt(connection, { pinned: this.#pinned }));
     if (text !== LEDGER.settle) return this.#own;
-    this.#settling ??= databaseAt(connection);
+    this.#settling ??= databaseAt(connection, { pinned: this.#pinned });
     return this.#settling;
   }
 }

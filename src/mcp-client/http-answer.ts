@@ -22,8 +22,8 @@ const END = /"jsonrpc":"2\.0","id":(\d{1,15})\}$/;
 const ENDS_CHARS = 200;
 
 /**
- * Reads the response to a POST of our own client, but for an event stream. An answer in the body is passed on as one, under status 200 and as
- * JSON. Everything else is an error that says what came instead.
+ * Reads the response to a POST of our own client; an event stream is left as it is. An answer in the body is passed on as
+ * one, under status 200 and as JSON. Everything else is an error that says what came instead.
  */
 export async function readPostResponse(
   response: Response,

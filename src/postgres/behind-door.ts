@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deserialize, serialize } from 'node:v8';
@@ -11,7 +11,16 @@ import {
   withoutTracing,
 } from '../base/index.ts';
 import { toError } from './database-error.ts';
-import { type DoorAnswer, NONCE_HEADER, PROOF_HEADER, proveAnswer, READ_MS, WRITES } from './store-door.ts';
+import {
+  DIGEST_HEADER,
+  type DoorAnswer,
+  NONCE_HEADER,
+  PROOF_HEADER,
+  proveAnswer,
+  proveQuestion,
+  READ_MS,
+  WRITES,
+} from './store-door.ts';
 import type { Database, QueryResult, ReadOnlyOptions, Statement } from './types.ts';
 
 const ADDRESS = /^http:\/\/127\.0\.0\.1:(\d{1,5})\/$/u;
@@ -34,7 +43,7 @@ export interface WayToDoor {
  * The database behind a door: it reads, does what gates need, and refuses the rest.
  *
  * An answer counts only with a proof that it is from the process of the door: if that dies, any user may listen at its
- * port. A question is asked again only while it cannot have been read.
+ * port, and so the token itself is never sent. A question is asked again only while it cannot have been read.
  */
 export class DatabaseBehindDoor implements Database {
   readonly kind = 'pglite';
@@ -96,10 +105,12 @@ export class DatabaseBehindDoor implements Database {
 
   /** @returns undefined where the connection was closed before anything was asked. */
   #tryAsk(port: number, { token, nonce, body, signal }: Asked): Promise<DoorAnswer | undefined> {
+    const digest = createHash('sha256').update(body).digest('base64url');
     const headers = {
-      authorization: `Bearer ${token}`,
       'content-length': body.byteLength,
       [NONCE_HEADER]: nonce,
+      [DIGEST_HEADER]: digest,
+      [PROOF_HEADER]: proveQuestion(token, nonce, digest),
       expect: '100-continue',
     };
     const options = { host: '127.0.0.1', port, method: 'POST', headers, agent: this.#agent, signal };
@@ -142,25 +153,36 @@ export class DatabaseBehindDoor implements Database {
   }
 }
 
+/** The store that was found first. */
+export interface PinnedStore {
+  store?: string | undefined;
+}
+
 /**
  * The store of the page that runs at an address of this machine. Once one was found, no other is asked in its place, since
  * that one knows nothing of what was done.
+ * @param pinned shared by connections that must ask the same one.
  * @throws ObservatoryError `INVALID_OPTION` for an address that is not of this machine.
  */
-export function databaseAt(address: string, env: NodeJS.ProcessEnv = process.env): Database {
+export function databaseAt(
+  address: string,
+  {
+    env = process.env,
+    pinned = {},
+  }: { readonly env?: NodeJS.ProcessEnv; readonly pinned?: PinnedStore } = {},
+): Database {
   const [, port] = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})\/?$/u.exec(address) ?? [];
   if (port === undefined)
     throw invalidOption("the address of an 'up'", 'http://127.0.0.1:PORT', address.slice(0, 200));
   const findPage = () => findRunningPage(env, Number(port));
-  let store: string | undefined;
   const find = async () => {
     const page = findPage();
     if (page === undefined) return undefined;
-    store ??= page.store;
-    if (page.store === store) return page.door;
+    pinned.store ??= page.store;
+    if (page.store === pinned.store) return page.door;
     throw new ObservatoryError(
       'DATABASE_REFUSED',
-      `The 'up' at ${address} has another store now, ${page.store}: start it over ${store}`,
+      `The 'up' at ${address} has another store now, ${page.store}: start it over ${pinned.store}`,
     );
   };
   const what = `the store of 'up' at ${address}`;

@@ -3,7 +3,7 @@
  * machine, and writes address and token into files that nobody else may read. Through it a store is read, and gates ask for
  * approvals and reserve calls. Nobody decides: that is the owner's to say.
  */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { deserialize, serialize } from 'node:v8';
@@ -30,6 +30,8 @@ const MAX_QUESTION_BYTES = 4 * 1024 * 1024;
 const MAX_CONNECTIONS = 256;
 export const READ_MS = 30_000;
 export const NONCE_HEADER = 'x-observatory-nonce';
+/** SHA-256 of the question, which is proved before it is read. */
+export const DIGEST_HEADER = 'x-observatory-digest';
 export const PROOF_HEADER = 'x-observatory-proof';
 /** What the database says of a statement that would write in a transaction that may only read. */
 export const WRITES = '25006';
@@ -51,8 +53,11 @@ export async function openDoor(
     connections.beginHttp(request, response);
     let given: DoorAnswer;
     try {
-      if (!isToken(request, token)) return void response.writeHead(401).end();
-      const question = deserialize(await readBytes(request, MAX_QUESTION_BYTES, tooLong)) as DoorQuestion;
+      if (!isProved(request, token)) return void response.writeHead(401).end();
+      const bytes = await readBytes(request, MAX_QUESTION_BYTES, tooLong);
+      if (createHash('sha256').update(bytes).digest('base64url') !== request.headers[DIGEST_HEADER])
+        return void response.writeHead(401).end();
+      const question = deserialize(bytes) as DoorQuestion;
       // Nobody would hear that a call is reserved, nor make it.
       if (response.destroyed) return;
       given = { results: await answer(db, question, gates) };
@@ -76,9 +81,14 @@ export async function openDoor(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, token, stop };
 }
 
+/** Shows that a question is of one who has the token, without telling it to whoever may listen at the port by then. */
+export function proveQuestion(token: string, nonce: unknown, digest: unknown): string {
+  return createHmac('sha256', token).update(`question\n${nonce}\n${digest}`).digest('base64url');
+}
+
 /** Shows that an answer is of whom the token is from, and not of a program that has taken the port since. */
 export function proveAnswer(token: string, nonce: unknown, body: Uint8Array): string {
-  return createHmac('sha256', token).update(`${nonce}\n`).update(body).digest('base64url');
+  return createHmac('sha256', token).update(`answer\n${nonce}\n`).update(body).digest('base64url');
 }
 
 async function answer(
@@ -101,8 +111,9 @@ async function answer(
   throw toError({ message: 'Only queries are answered', code: WRITES });
 }
 
-function isToken({ method, headers }: IncomingMessage, token: string): boolean {
-  const [given, expected] = [headers.authorization ?? '', `Bearer ${token}`].map((text) => Buffer.from(text));
+function isProved({ method, headers }: IncomingMessage, token: string): boolean {
+  const proof = proveQuestion(token, headers[NONCE_HEADER], headers[DIGEST_HEADER]);
+  const [given, expected] = [String(headers[PROOF_HEADER]), proof].map((text) => Buffer.from(text));
   return (
     method === 'POST' &&
     given?.length === expected?.length &&

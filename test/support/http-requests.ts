@@ -88,7 +88,8 @@ export async function run(program: string, args: readonly string[], url: string 
 export const LAST = { connection: 'close' };
 
 export const seenBy = ({ spans }: OtlpCollector) =>
-  spans
+  // Each once: what is on its way at a sudden exit may be sent again.
+  [...new Map(spans.map((span) => [span.spanId, span])).values()]
     .map(({ name, status, attributes }) =>
       [attributes['jsonrpc.request.id'], name, status.code, attributes['error.type']].join(' ').trim(),
     )

@@ -103,7 +103,7 @@ async function findRunningStore({ env }: Pick<CommandIo, 'env'>): Promise<Databa
   const { DEFAULT_DATA_DIR, databaseAt, findShared } = await import('../../postgres/index.ts');
   const shared = await findShared(DEFAULT_DATA_DIR);
   if (shared !== undefined) return shared;
-  return findRunningPage(env, PAGE_PORT) === undefined ? undefined : databaseAt(UP_ADDRESS, env);
+  return findRunningPage(env, PAGE_PORT) === undefined ? undefined : databaseAt(UP_ADDRESS, { env });
 }
 
 /** Refreshes what is derived; a role that may only read sees it as of the last refresh by another process. */

@@ -34,6 +34,8 @@ const MAX_PATHS = 200;
 const MAX_MATCHES = 1000;
 /** Names in a folder that is read as a whole, those least deep first: what is deeper than these is not looked at. */
 const MAX_HELD = 5000;
+/** Those of all such folders of one use of a tool. */
+const MAX_ALL_HELD = 20_000;
 
 /** What a use of a tool does, as calls. */
 export function listCalls(tool: AgentTool, cwd: string): readonly ActionCall[] {
@@ -63,17 +65,18 @@ const READ_OTHERWISE = /^[~\s]|\s$|^file:|%[\da-f]{2}/i;
 function listCommandCalls(command: unknown, folder: unknown, cwd: string): readonly ActionCall[] {
   if (typeof command !== 'string' || typeof folder !== 'string') return [unreadable('it is no text')];
   const place = resolve(cwd, folder);
+  const held = new Held();
   return readCommand(command).flatMap((action) => {
-    if (!('path' in action) || action.names === undefined) return callsOfAction(action, place);
+    if (!('path' in action) || action.names === undefined) return callsOfAction(action, place, held);
     const { names, path } = action;
     const files = listMatches(names, resolve(place, path));
     if (files === undefined) return [unreadable('a pattern of it matches too many files')];
     const matched = files.map((name) => ({ ...action, path: join(path, name) }));
-    return [{ ...action, isTree: false }, ...matched].flatMap((one) => callsOfAction(one, place));
+    return [{ ...action, isTree: false }, ...matched].flatMap((one) => callsOfAction(one, place, held));
   });
 }
 
-function callsOfAction(action: CommandAction, cwd: string): readonly ActionCall[] {
+function callsOfAction(action: CommandAction, cwd: string, held: Held): readonly ActionCall[] {
   if (action.kind === 'name_url') {
     const unsure = unreadable(`a program may open '${action.url.slice(0, 200)}'`);
     return [{ ...own('web', 'fetch', { url: action.url }), unsure }];
@@ -85,25 +88,39 @@ function callsOfAction(action: CommandAction, cwd: string): readonly ActionCall[
       : callsOfPath(action.kind === 'read_file' ? 'read' : 'write', action.path, cwd);
   const [first, ...others] = calls;
   if (action.isTree !== true || first === undefined) return calls;
-  return [{ ...first, holds: listHeld(String(first.args.path)) }, ...others];
+  const holds = held.list(String(first.args.path));
+  if (holds === undefined) return [...calls, unreadable('it reads more files than can be looked at')];
+  return [{ ...first, holds }, ...others];
 }
 
-/** What would be read of a folder. Links in it are names only. */
-function listHeld(top: string): readonly ActionCall[] {
-  const paths: string[] = [];
-  const folders = [top];
-  for (const folder of folders) {
-    if (paths.length >= MAX_HELD) break;
-    try {
-      for (const entry of readdirSync(folder, { withFileTypes: true })) {
-        paths.push(join(folder, entry.name));
-        if (entry.isDirectory()) folders.push(join(folder, entry.name));
+/** What a command reads of folders as wholes. */
+class Held {
+  readonly #seen = new Set<string>();
+  #left = MAX_ALL_HELD;
+
+  /** What would be read of a folder that was not listed before. Links in it are names only. @returns undefined for too many. */
+  list(top: string): readonly ActionCall[] | undefined {
+    const paths: string[] = [];
+    const folders = [top];
+    for (const folder of folders) {
+      if (paths.length >= MAX_HELD) break;
+      if (this.#seen.has(folder)) continue;
+      if (this.#left <= 0) return undefined;
+      this.#seen.add(folder);
+      this.#left -= 1;
+      try {
+        for (const entry of readdirSync(folder, { withFileTypes: true })) {
+          paths.push(join(folder, entry.name));
+          if (entry.isDirectory()) folders.push(join(folder, entry.name));
+        }
+      } catch {
+        // No folder: what the path names is decided about.
       }
-    } catch {
-      // No folder: what the path names is decided about.
     }
+    const first = paths.slice(0, MAX_HELD);
+    this.#left -= first.length;
+    return first.map((path) => own('files', 'read', { path }));
   }
-  return paths.slice(0, MAX_HELD).map((path) => own('files', 'read', { path }));
 }
 
 /** The names in a folder that match a pattern of the shell, which finds no hidden ones unless it begins with a dot. */

@@ -41,6 +41,7 @@ export function tap(
   const original = owner[name];
   if (original === undefined) return;
   let last: Promise<void> | undefined;
+  const held: (() => void)[] = [];
   owner[name] = function (this: unknown, ...args: unknown[]): unknown {
     try {
       seen(args);
@@ -49,15 +50,29 @@ export function tap(
     }
     const until = settled();
     if (until === undefined && last === undefined) return original.apply(this, args);
-    const held = Promise.all([last, until]).then(() => {
-      if (last === held) last = undefined;
+    if (held.push(() => original.apply(this, args)) === 1) releaseBefore(owner, held);
+    const turn = Promise.all([last, until]).then(() => {
+      if (last === turn) last = undefined;
       // What a listener throws is thrown as ever.
-      queueMicrotask(() => original.apply(this, args));
+      queueMicrotask(() => held.shift()?.());
     });
-    last = held;
+    last = turn;
     return false;
   };
 }
+
+/** Has a stream that is destroyed get first what is held, as it would have had without us. */
+function releaseBefore(stream: Record<string, (...args: unknown[]) => unknown>, held: (() => void)[]): void {
+  const { destroy } = stream;
+  if (destroy === undefined || RELEASED.has(stream)) return;
+  RELEASED.add(stream);
+  stream.destroy = function (this: unknown, ...args: unknown[]): unknown {
+    for (const push of held.splice(0)) push();
+    return destroy.apply(this, args);
+  };
+}
+
+const RELEASED = new WeakSet<object>();
 
 /** Collects the chunks of a body. One that is larger than there is room for is given up whole. */
 export class Collected {

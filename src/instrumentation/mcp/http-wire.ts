@@ -80,7 +80,8 @@ class HttpWatch {
 
   #look(request: IncomingMessage, response: ServerResponse): void {
     const { method, headers, url } = request;
-    const key = this.#sessions.size === 0 ? undefined : String(headers[SESSION_HEADER] ?? findAddress(url));
+    const key =
+      this.#sessions.size === 0 ? undefined : (headers[SESSION_HEADER]?.toString() ?? findAddress(url));
     const session = key === undefined ? undefined : this.#sessions.get(key);
     const takesEvents = headers.accept?.includes(EVENTS) === true;
     if (method === 'DELETE') {
@@ -121,6 +122,7 @@ class Exchange {
   #hasBegun = false;
   #isAnswering = false;
   #isWriting = false;
+  #isCounted = true;
   #held = 0;
   /** Its address, if it is a stream of the older transport. */
   #stream: string | undefined;
@@ -288,6 +290,8 @@ class Exchange {
 
   #leave(): void {
     this.#restore();
+    if (!this.#isCounted) return;
+    this.#isCounted = false;
     this.#response.removeListener('close', this.#close);
     this.#watch.open -= 1;
     this.#watch.held -= this.#held;

@@ -36,7 +36,8 @@ const COPY: FileWords = {
 const ANY = /^/;
 const RECURSES = /^-(?:[A-Za-z]*r|-rec)/;
 const SUMS: FileWords = { operands: 'read', valued: '-b -w' };
-const LINES: FileWords = { operands: 'read', valued: '-n -c -s' };
+/** `head -20c FILE`: a count without an option's letter has no value. */
+const LINES: FileWords = { operands: 'read', valued: '-n -c -s', attached: '0123456789' };
 const GREP: FileWords = {
   operands: 'read',
   skips: 1,
@@ -57,7 +58,13 @@ const AWK: FileWords = {
   valued: '-F -v',
   reads: '-f --file',
 };
-const PARTS: FileWords = { operands: 'read', valued: '-d -f -c -b -w -s -n' };
+const AG: FileWords = {
+  operands: 'read',
+  skips: 1,
+  trees: /^-(?:[A-Za-z]*[aUu]|-hidden|-unr|-all-|-skip-vcs)/,
+  valued: '-A -B -C -g -G -m -W --depth --ignore --max-count --width',
+  reads: '-p --path-to-ignore',
+};
 const MAKES: FileWords = { operands: 'write', valued: '-m --mode' };
 
 /**
@@ -68,9 +75,13 @@ const FILES: Readonly<Record<string, FileWords>> = {
   ...{ cat: READ, tac: READ, nl: READ, less: READ, more: READ, xxd: READ, strings: READ },
   wc: { operands: 'read', reads: '--files0-from' },
   ...{ zcat: READ, comm: READ, tsort: READ, rev: READ, cmp: READ, pr: READ, zless: READ, zmore: READ },
-  ...{ rg: RG, ag: RG, zgrep: GREP, awk: AWK, gawk: AWK, mawk: AWK, nawk: AWK, mkdir: MAKES, rmdir: MAKES },
+  ...{ rg: RG, ag: AG, zgrep: GREP, awk: AWK, gawk: AWK, mawk: AWK, nawk: AWK, mkdir: MAKES, rmdir: MAKES },
   ...{ tar: { trees: ANY }, bsdtar: { trees: ANY }, zip: { trees: RECURSES }, scp: { trees: RECURSES } },
-  ...{ cut: PARTS, paste: PARTS, fold: PARTS, fmt: PARTS, column: PARTS },
+  cut: { operands: 'read', valued: '-b -c -d -f' },
+  paste: { operands: 'read', valued: '-d' },
+  fold: { operands: 'read', valued: '-w' },
+  fmt: { operands: 'read', valued: '-w -g -p' },
+  column: { operands: 'read', valued: '-c -s -o -l -N -R -H -W -O -C -n -r -i -p' },
   od: { operands: 'read', valued: '-A -j -N -t -w -S' },
   diff: { operands: 'read', trees: RECURSES, valued: '-x -I -U -C', reads: '--from-file --to-file' },
   jq: { operands: 'read', skips: 1, instead: '-f --from-file', reads: '-f --from-file -L' },
@@ -111,7 +122,7 @@ const FILES: Readonly<Record<string, FileWords>> = {
     operands: 'fetch',
     valued:
       '-t -T -w -U -Q -l -A -R -I -X -D -B -e --header --method --post-data --body-data --user --password --tries --timeout',
-    attached: 'nN',
+    attached: 'n',
     tells: '-i --input-file --config',
     reads: '-i --input-file --post-file --body-file --config',
     writes: '-O --output-document -P --directory-prefix -o --output-file -a --append-output --save-cookies',
@@ -233,7 +244,7 @@ const SED: FileWords = {
   attached: 'i',
 };
 const isInPlace = (words: readonly CommandWord[]): boolean =>
-  words.some(({ value = '' }) => /^-(?:[A-Za-z]*i|-i)/.test(value));
+  words.some(({ value = '' }) => /^-(?:[nErsuz]*i|-i)/.test(value));
 
 function ofDd({ value, text }: CommandWord): readonly CommandAction[] {
   const [, name, path] = /^(if|of)=(.*)$/s.exec(value ?? text) ?? [];

@@ -65,12 +65,14 @@ export function fetchesCode(program: string, words: readonly CommandWord[]): boo
   const texts = words.map(({ value, text }) => value ?? text);
   if (name === 'uv' && texts[0] === 'pip') return fetchesCode('pip', words.slice(1));
   if (texts.length === 0) return bare === true;
-  if (locked !== undefined && texts.some((text) => locked.test(text))) return false;
+  const isLocked = locked !== undefined && texts.some((text) => locked.test(text));
+  // Of what a verb names itself no lock file tells.
+  if (isLocked && !texts.some((text) => FETCHES.test(text))) return false;
   if (local === undefined) return fetches !== undefined && texts.some((text) => fetches.test(text));
   const verb = texts.find(
     (text) => !/^(?:-(?:[sqdv]+|-silent|-quiet|-verbose|-[\w-]+=.*)|\+\w[\w.-]*)$/.test(text),
   );
-  return (
-    verb !== undefined && !local.test(verb) && !/^(?:-[vVh]|--version|--help|--info|--list.*)$/.test(verb)
-  );
+  const tells =
+    texts.length === 1 ? /^(?:-[vVh]|--version|--help|--info|--list.*)$/ : /^(?:--version|--help)$/;
+  return verb !== undefined && !local.test(verb) && !tells.test(verb);
 }
