@@ -89,11 +89,11 @@ export function NoteMenu({ run, onSaved }: { run: RunRow; onSaved: () => void })
       <MenuForm button="Save" trouble={trouble} onSubmit={(event) => void save(event)}>
         <label>
           Labels, with commas between
-          <input name="labels" value={run.labels.join(', ')} autocomplete="off" />
+          <input name="labels" defaultValue={run.labels.join(', ')} autocomplete="off" />
         </label>
         <label>
           Note
-          <textarea name="note" rows={4} maxLength={2000} value={run.note ?? ''} />
+          <textarea name="note" rows={4} maxLength={2000} defaultValue={run.note ?? ''} />
         </label>
       </MenuForm>
     </Menu>

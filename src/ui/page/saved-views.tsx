@@ -75,7 +75,7 @@ export function SavedViews({ route }: { route: Route }) {
         <label>
           Call the webhook above
           <span class="row">
-            <input name="above" type="number" min="0" step="any" value="0" aria-label="Threshold" />
+            <input name="above" type="number" min="0" step="any" defaultValue="0" aria-label="Threshold" />
             <select name="measure" aria-label="What is compared">
               {MEASURES.map(([measure, words]) => (
                 <option key={measure} value={measure}>

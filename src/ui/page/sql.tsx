@@ -97,6 +97,8 @@ const listKeys = ({ rows: [first] }: { rows: Rows }) => Object.keys(first ?? {})
 
 /** The longest list of objects of an answer, with those like it: two ranges, what waits and what was decided. */
 function findRows(answer: Readonly<Record<string, unknown>>): Rows {
+  // Of a run; the pieces of its sentence may be more.
+  if (isRows(answer.spans)) return answer.spans;
   const inside = (of: string, values: readonly unknown[]) =>
     values.filter(isRows).map((rows) => ({ of, rows }));
   const entries = Object.entries(answer);
