@@ -2,6 +2,7 @@
 /**
  * Applications as strangers have them, made from the packed package, alone and beside other observability packages: with us
  * they answer, print and end as without us, what they traced keeps its place, and each call is stored and counted once.
+ * The other packages take turns; `OBSERVATORY_TEST_SIZE=million` tries all beside each.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
@@ -19,6 +20,7 @@ import { type CollectedSpan, OtlpCollector } from '../support/otlp-collector.ts'
 import { noPostgres, type PostgresServer, startQuietPostgres } from '../support/postgres-server.ts';
 import { exportingTo, outcomeOf, PATIENT, type ProgramOutcome } from '../support/programs.ts';
 import { ORPHANS, type Peer, REQUESTS, SET_UP_PACKAGES, SET_UPS, type SetUp } from '../support/set-ups.ts';
+import { everyOther } from '../support/size.ts';
 import { CALL, placesOf, sentSpans } from '../support/span-places.ts';
 
 const run = promisify(execFile);
@@ -43,7 +45,7 @@ after(async () => {
   await server?.stop();
 });
 
-for (const setUp of SET_UPS) {
+for (const [place, setUp] of SET_UPS.entries()) {
   describe(setUp.name, { skip, concurrency: 2 }, () => {
     let places: Places;
     before(async () => {
@@ -53,7 +55,7 @@ for (const setUp of SET_UPS) {
       const command = setUp.fixture === undefined ? {} : { command: setUp.start };
       places = { bare: { ...bare, ...command }, ours: { ...ours, ...command } };
     });
-    for (const peer of setUp.peers ?? (['none'] as const)) {
+    for (const peer of everyOther<Peer>(setUp.peers ?? ['none'], setUp.peers === undefined ? 0 : place)) {
       test(`${setUp.name} beside ${peer}: as without us, and each call once`, async () => {
         const url = await server.createMigrated();
         const [bare, ours] = await Promise.all([
