@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deserialize, serialize } from 'node:v8';
@@ -14,6 +14,7 @@ import { toError } from './database-error.ts';
 import {
   DIGEST_HEADER,
   type DoorAnswer,
+  digestQuestion,
   NONCE_HEADER,
   PROOF_HEADER,
   proveAnswer,
@@ -105,7 +106,7 @@ export class DatabaseBehindDoor implements Database {
 
   /** @returns undefined where the connection was closed before anything was asked. */
   #tryAsk(port: number, { token, nonce, body, signal }: Asked): Promise<DoorAnswer | undefined> {
-    const digest = createHash('sha256').update(body).digest('base64url');
+    const digest = digestQuestion(body);
     const headers = {
       'content-length': body.byteLength,
       [NONCE_HEADER]: nonce,

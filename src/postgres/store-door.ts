@@ -55,8 +55,7 @@ export async function openDoor(
     try {
       if (!isProved(request, token)) return void response.writeHead(401).end();
       const bytes = await readBytes(request, MAX_QUESTION_BYTES, tooLong);
-      if (createHash('sha256').update(bytes).digest('base64url') !== request.headers[DIGEST_HEADER])
-        return void response.writeHead(401).end();
+      if (digestQuestion(bytes) !== request.headers[DIGEST_HEADER]) return void response.writeHead(401).end();
       const question = deserialize(bytes) as DoorQuestion;
       // Nobody would hear that a call is reserved, nor make it.
       if (response.destroyed) return;
@@ -81,7 +80,12 @@ export async function openDoor(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, token, stop };
 }
 
-/** Shows that a question is of one who has the token, without telling it to whoever may listen at the port by then. */
+/** What `DIGEST_HEADER` has. */
+export function digestQuestion(body: Uint8Array): string {
+  return createHash('sha256').update(body).digest('base64url');
+}
+
+/** Proves that the asker has the token without sending it: another program may listen at the port by now. */
 export function proveQuestion(token: string, nonce: unknown, digest: unknown): string {
   return createHmac('sha256', token).update(`question\n${nonce}\n${digest}`).digest('base64url');
 }

@@ -57,7 +57,7 @@ const GREETING = [
   { id: 2, method: 'tools/list' },
 ].map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 
-/** Greets a server over HTTP, where most of them have their endpoint. One that is none refuses it. */
+/** Sends MCP's handshake to where most servers over HTTP have their endpoint. A server that is not MCP refuses it. */
 export async function greetOverHttp({ origin }: URL): Promise<void> {
   const headers = new Headers({
     'content-type': 'application/json',

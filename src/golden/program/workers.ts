@@ -1,4 +1,4 @@
-/** Worker threads, of which nothing is recorded: their process writes the golden, and is told that it is not whole. */
+/** Worker threads are not recorded: the main thread writes the golden, and a worker that asks a model tells it so. */
 import { BroadcastChannel } from 'node:worker_threads';
 import { installSeams } from './seams.ts';
 import { isModelAddress, toUrl } from './traffic.ts';
@@ -34,7 +34,7 @@ export function watchWorker(): void {
   });
 }
 
-/** @param missed is told what each worker does that is not recorded. */
+/** @param missed is called with what a worker did that is not recorded. */
 export function listenToWorkers(missed: (what: string) => void): void {
   const channel = new BroadcastChannel(CHANNEL);
   channel.onmessage = (event) => missed(String((event as unknown as { readonly data: unknown }).data));

@@ -11,8 +11,11 @@ interface Packager {
   readonly bare?: boolean;
 }
 
-const FETCHES =
-  /^(?:i|install.*|add|ci|get|require|update|upgrade|up|sync|create.*|dlx|x|fetch|download|publish|tool|global|(?:full|dist)-upgrade|build-dep|source|satisfy)$|@(?:latest|v?\d)|^\w+:\/\//;
+/** Verbs that fetch, of most package managers; the last five are of apt. */
+const VERBS =
+  `i install.* add ci get require update upgrade up sync create.* dlx x fetch download publish tool global
+  full-upgrade dist-upgrade build-dep source satisfy`.split(/\s+/);
+const FETCHES = new RegExp(`^(?:${VERBS.join('|')})$|@(?:latest|v?\\d)|^\\w+://`);
 const COMMON: Packager = { fetches: FETCHES };
 const ENVIRONMENTS: Packager = { fetches: new RegExp(`^(?:run|test|build|shell)$|${FETCHES.source}`) };
 const IMAGES: Packager = { fetches: /^(?:pull|build|bake|up|load|import)$/ };
