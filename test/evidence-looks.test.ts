@@ -63,3 +63,14 @@ test('a call whose name is no text is read as one without a name', () => {
   const steps = [{ ...call('x', {}, 'ok'), tool: JSON.parse('{"toString":1}') as string }];
   assert.deepEqual(kinds(PROMPT, 'It is done.', steps).includes('wrong_value'), false);
 });
+
+for (const look of ['payment_risk_check', 'reservation_status', 'cancellation_policy_lookup'])
+  test(`a look whose name begins with a noun does nothing: ${look}`, () => {
+    const steps = [
+      call(look, { id: 'INV-7' }, { id: 'INV-7', state: 'open' }),
+      { ...call('send_payment', { id: 'INV-7' }, 'declined'), isError: true },
+    ];
+    assert.deepEqual(kinds(PROMPT, 'The payment for INV-7 was sent.', steps), [
+      'tool_failed_claimed_success',
+    ]);
+  });

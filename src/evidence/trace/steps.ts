@@ -129,6 +129,7 @@ const SCHEMA_KEY = /["'\s](?:input_?schema|tool_description)["']?\s{0,2}:/i;
 /** Whether a result lists tools, as that of a search for one does. */
 const describesTools = (text: string): boolean => SCHEMA_KEY.test(text.slice(0, MAX_COMMAND_CHARS));
 
+const NOUN = /(?:ment|tion|sion|ance|ence|ity)s?$/;
 const PREFIXES: ReadonlySet<string> = new Set(['mcp', 'tool', 'api', 'do', 'server']);
 /** Whether a tool only looks, so far as its name tells. */
 function isOnlyLooking(tool: string, words: readonly string[], acts: ReadonlySet<string>): boolean {
@@ -140,6 +141,8 @@ function isOnlyLooking(tool: string, words: readonly string[], acts: ReadonlySet
   if (first === 'open' && /^(?:web)?(?:page|site|url|link|document|doc)$/.test(second ?? '')) return true;
   if (first === 'list' && /^(?:add|append|insert|remove|delete|clear)$/.test(second ?? '')) return false;
   if (READS.hasWord(first)) return true;
+  // `payment_risk_check` is a noun: it pays nothing.
+  if (NOUN.test(first) && READS.hasWord(words.at(-1) ?? '')) return true;
   return (
     acts.size === 0 &&
     !STARTS.has(first) &&
