@@ -1,14 +1,17 @@
 /** What runs make of the results of real servers. */
 import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { replayGolden } from '../src/golden/index.ts';
 import { showResult } from '../src/orchestrator/tool-text.ts';
 import { PolicyGate } from '../src/policy/index.ts';
 import { answersServer, anyTool, textResult } from './support/answers.ts';
 import { tryGhost } from './support/ghost.ts';
+import { serveMcp } from './support/http-mcp-server.ts';
 
 test('steps depend on the steps that returned their values, and conflicting results are reported to the model and in the trail', async () => {
   const crm = answersServer({
@@ -233,4 +236,34 @@ test('the size of base64 counts neither padding nor line breaks', () => {
     assert.equal(sizeOf(data), String(length));
     assert.equal(sizeOf(`${data.slice(0, 4)}\r\n${data.slice(4)}`), String(length));
   }
+});
+
+test('references of cut results follow the order of the calls, whichever of them ends first', async () => {
+  const secondEnded = new EventEmitter();
+  await using served = await serveMcp(() => {
+    const server = new McpServer({ name: 'long', version: '1' });
+    const long = (letter: string) => ({ content: [{ type: 'text' as const, text: letter.repeat(5_000) }] });
+    server.registerTool('first', {}, async () => {
+      await once(secondEnded, 'ended');
+      return long('a');
+    });
+    server.registerTool('second', {}, () => long('b'));
+    return server;
+  });
+  const { model } = await tryGhost(
+    'openai',
+    [{ calls: [{ name: 'long__first' }, { name: 'long__second' }] }, { text: 'Done.' }],
+    {
+      serverConfig: { mcpServers: { long: { url: served.url } } },
+      maxResultChars: 1_000,
+      onEvent: (event) => {
+        if (event.type === 'tool_finished' && event.toolName === 'long.second') secondEnded.emit('ended');
+      },
+    },
+  );
+  const shown = model.requests[1]?.lastResults.map(({ text }) => text.match(/^[ab]|result_\d/g));
+  assert.deepEqual(shown, [
+    ['a', 'result_1'],
+    ['b', 'result_2'],
+  ]);
 });

@@ -33,12 +33,13 @@ export interface CallReport {
   readonly trace?: FinishedCall;
 }
 
-interface MadeCall extends Pick<CallReport, 'entries' | 'retried'> {
+interface MadeCall extends Pick<CallReport, 'retried'> {
   readonly call: ToolCallPart;
   readonly toolName: string;
   readonly tool: OfferedTool | undefined;
   readonly args: JsonObject;
-  readonly ending: Ending;
+  /** How each try ended; at least one. */
+  readonly endings: readonly Ending[];
 }
 
 /** Runs the tool calls of one run, each with its retries, and reports how they ended. */
@@ -67,12 +68,15 @@ export class ToolRunner {
     iteration: number,
     reasoning: string,
   ): Promise<CallReport[]> {
-    const reports = inOrder(calls, catalog, (call, tool) => this.#run(call, tool, iteration, reasoning));
-    const settled = await Promise.allSettled(reports);
-    const done = settled.map((one) => {
+    const made = inOrder(calls, catalog, (call, tool) => this.#run(call, tool, iteration));
+    const settled = await Promise.allSettled(made);
+    const done: CallReport[] = [];
+    // What counts over calls, such as the references of long results, must not depend on which of them ended first:
+    // a replay would ask the model something else.
+    for (const one of settled) {
       if (one.status === 'rejected') throw one.reason;
-      return one.value;
-    });
+      done.push(await this.#report(one.value, iteration, reasoning));
+    }
     for (const { entries } of done) {
       for (const entry of entries) {
         this.#dependencies.add(entry);
@@ -106,37 +110,29 @@ export class ToolRunner {
     return report as CallReport;
   }
 
-  async #run(
-    call: ToolCallPart,
-    listed: OfferedTool | undefined,
-    iteration: number,
-    reasoning: string,
-  ): Promise<CallReport> {
+  async #run(call: ToolCallPart, listed: OfferedTool | undefined, iteration: number): Promise<MadeCall> {
     const { resources } = this.#session;
     const isReading = listed === undefined && call.name === READ_RESOURCE_TOOL;
     const tool = isReading ? resources.toolFor(call.arguments) : listed;
-    if (call.name === READ_RESULT_TOOL && tool === undefined)
-      return this.#readStored(call, iteration, reasoning);
+    if (call.name === READ_RESULT_TOOL && tool === undefined) return this.#readStored(call);
     const toolName = tool?.toolName ?? call.name;
     const args = tool === undefined ? call.arguments : tool.mapArguments(call.arguments);
     const { emit, options } = this.#session;
     const { signal } = options;
     const retries = options.enableBacktracking ? options.toolRetries : 0;
-    const entries: ToolChainEntry[] = [];
+    const endings: Ending[] = [];
     const retried: RunError[] = [];
     for (let attempt = 0; ; attempt += 1) {
       emit({ type: 'tool_started', iteration, toolName, arguments: args });
       const ending = await this.#attempts.make(call, tool, args, attempt);
       if (!isSmall(ending)) await ownTurn();
-      const entry = this.#note(toolName, args, ending, iteration, reasoning);
-      entries.push(entry);
-      if (tool !== undefined && this.#canRead(tool.server)) resources.add(tool.server, ending.links);
+      endings.push(ending);
       emit({
         type: 'tool_finished',
         iteration,
         toolName,
         success: ending.success,
-        error: entry.error,
+        error: pickError(ending),
         executionTime: ending.seconds,
         cached: ending.cached,
       });
@@ -148,7 +144,7 @@ export class ToolRunner {
         );
         if (!isAborted(signal)) continue;
       }
-      return await this.#report({ call, toolName, tool, args, ending, entries, retried });
+      return { call, toolName, tool, args, endings, retried };
     }
   }
 
@@ -174,7 +170,7 @@ export class ToolRunner {
       result: this.#session.cap.isKept(measureSize(ending))
         ? ending.value
         : this.#session.cap.apply(ending.text).text,
-      error: ending.success ? null : ending.text,
+      error: pickError(ending),
       ...(looksFailed(ending) ? { looksFailed: true } : {}),
       executionTime: ending.seconds,
       reasoning,
@@ -184,10 +180,16 @@ export class ToolRunner {
     };
   }
 
-  async #report(made: MadeCall): Promise<CallReport> {
-    const { call, toolName, tool, args, ending, entries, retried } = made;
+  async #report(made: MadeCall, iteration: number, reasoning: string): Promise<CallReport> {
+    const { call, toolName, tool, args, endings, retried } = made;
+    const { cap, resources } = this.#session;
+    const entries = endings.map((one) => this.#note(toolName, args, one, iteration, reasoning));
+    const ending = endings.at(-1) as Ending;
+    if (tool === undefined && call.name === READ_RESULT_TOOL)
+      return { entries, retried, shown: shownResult(call, ending.text, [], !ending.success) };
+    if (tool !== undefined && this.#canRead(tool.server))
+      for (const { links } of endings) resources.add(tool.server, links);
     const resultText = await comparable(ending.text);
-    const { cap } = this.#session;
     const { text } = cap.apply(ending.text);
     const { images, note } = cap.fitting(ending.images);
     return {
@@ -213,21 +215,25 @@ export class ToolRunner {
     };
   }
 
-  #readStored(call: ToolCallPart, iteration: number, reasoning: string): CallReport {
+  #readStored(call: ToolCallPart): MadeCall {
     const { reference, offset, length } = call.arguments;
     const part = this.#session.cap.read(String(reference), Number(offset ?? 0), Number(length ?? 0));
     const ending =
       part === undefined
         ? refusedEnding('invalid_arguments', `There is no stored result ${JSON.stringify(reference)}.`)
         : { success: true, value: part, text: part, images: [], links: [], seconds: 0, cached: true };
-    const entry = this.#note(READ_RESULT_TOOL, call.arguments, ending, iteration, reasoning);
     return {
-      entries: [entry],
+      call,
+      toolName: READ_RESULT_TOOL,
+      tool: undefined,
+      args: call.arguments,
+      endings: [ending],
       retried: [],
-      shown: shownResult(call, ending.text, [], !ending.success),
     };
   }
 }
+
+const pickError = ({ success, text }: Ending): string | null => (success ? null : text);
 
 /** Characters of a result, about. */
 function measureSize({ text, images }: Ending): number {

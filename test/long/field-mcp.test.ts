@@ -1,6 +1,6 @@
 /**
  * Cases of public reports about MCP clients, against servers that each script of the data folder makes: every line that
- * a script prints is a test, held against the right value. A case of `PENDING` may still be wrong.
+ * a script prints is a test, held against the right value.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -12,13 +12,10 @@ import { promisify } from 'node:util';
 import { ROOT } from '../support/consumer.ts';
 import { dataPath, needsData } from '../support/data.ts';
 import { FIELD_SCRIPTS } from '../support/field-cases.ts';
-import { PENDING } from '../support/field-pending.ts';
 import { noPython, pythonWithPackages } from '../support/python.ts';
 
 const run = promisify(execFile);
 const CASES = 'field/mcp/cases';
-/** Printed when a pending case is right. */
-const isReported = process.env.FIELD_CASES_REPORT !== undefined;
 
 let folder: string;
 let python: string | undefined;
@@ -56,14 +53,8 @@ describe('cases of public reports', { concurrency: 3, ...needsData(CASES) }, () 
       const found = cases(await outputOf(script, args));
       assert.ok(found.length > 0, 'it printed no case');
       for (const one of found) {
-        const name = `${script} ${one.name}`;
-        await t.test(one.name, (t) => {
+        await t.test(one.name, () => {
           const problem = wrong(one);
-          if (PENDING.has(name)) {
-            if (problem !== undefined) t.skip(`pending: ${problem}`);
-            else if (isReported) t.diagnostic(`no longer pending: ${name}`);
-            return;
-          }
           assert.equal(problem, undefined, `${problem}: ${one.text.slice(0, 600)}`);
         });
       }
