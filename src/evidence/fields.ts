@@ -54,3 +54,16 @@ const findingRecord = ({ startContext, endContext, ...finding }: EvidenceFinding
   ...finding,
   ...(startContext !== undefined && { start_context: startContext, end_context: endContext }),
 });
+
+/** Why a finding of a kind stands against the answer, after the words of the answer. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  tool_failed_claimed_success: 'is said to be done or so, but its call failed',
+  tool_never_called: 'is said to be done, but no call did it',
+  partial: 'is said of all, but a part failed',
+  empty_result_confident_answer: 'is stated, but the calls found nothing',
+  wrong_value: 'is not what the results have',
+  wrong_negation: 'is said to have failed, but its call went well',
+  unsupported_number: 'is in no result, document or request',
+  unsupported_name: 'is in no result, document or request',
+};
+export const meaningOfFinding = (kind: string): string => MEANINGS[kind] ?? 'is not as the evidence has it';

@@ -2,10 +2,10 @@ import { ADVICE, GENERAL, HEDGES, IMPERATIVES, type Passage, readPassage } from 
 import { sentenceEnds } from '../support/index.ts';
 
 /**
- * What a sentence of an answer is. Only `claim` says what was done or found here; `advice` is what one may do or what is
- * so in general; `request` asks the user for something; `label` stands over others.
+ * What a sentence of an answer is. Only `claim` says what was done or found here; `request` asks the user for something;
+ * `label` stands over others.
  */
-export type SentenceKind = 'claim' | 'question' | 'request' | 'plan' | 'advice' | 'label' | 'code' | 'quote';
+export type SentenceKind = 'claim' | 'question' | 'request' | 'plan' | 'label' | 'code' | 'quote';
 
 /** A sentence of the answer, with its place in UTF-16 code units and its words. */
 export interface Sentence extends Passage {

@@ -7,7 +7,6 @@ export type VerbForm = 'own' | 'done' | 'state';
 export interface Verb {
   readonly text: string;
   readonly form: VerbForm;
-  readonly start: number;
 }
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(' '));
@@ -35,7 +34,7 @@ export function verbsIn(statement: Sentence): readonly Verb[] {
   const take = (from: number, verb: number, form: VerbForm) => {
     const word = words[verb];
     if (word === undefined || (form !== 'state' && !COMPLETED.test(word.text))) return;
-    if (!isHedged(statement, from, verb)) verbs.push({ text: word.text, form, start: word.start });
+    if (!isHedged(statement, from, verb)) verbs.push({ text: word.text, form });
   };
   for (let i = 0; i < words.length; i++) {
     const word = at(i);

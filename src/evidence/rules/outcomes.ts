@@ -1,7 +1,7 @@
 /** What is said of results that hold nothing, or of things that failed or did not. */
 import { admitsFailure, isConditional, isPlan, type Sentence } from '../answer/index.ts';
 import { toVerbStem } from '../language/index.ts';
-import { ABSENCES, ACTS, DENIALS, isUnspaced, Phrases, PLAIN_ACTS, readPassage } from '../phrases/index.ts';
+import { ABSENCES, ACTS, DENIALS, Phrases, PLAIN_ACTS, readPassage } from '../phrases/index.ts';
 import { idsIn, type ReadStep } from '../trace/index.ts';
 import { isTold, listWrites } from './calls.ts';
 import { onStatement, shares } from './finding.ts';
@@ -20,7 +20,7 @@ const nothingFound: Rule = {
     if (last === undefined || !calls.every(foundNothing)) return [];
     const states = reading.statements.filter((one) => one.kind === 'claim');
     if (states.some((one) => admitsFailure(one) || ABSENCES.has(one))) return [];
-    const statement = states.find((one) => !isPlan(one) && (one.words.length >= 3 || isUnspaced(one.text)));
+    const statement = states.find((one) => !isPlan(one) && (one.words.length >= 3 || one.isUnspaced));
     if (statement === undefined || UNREAD.test(statement.text) || isTold(reading, last)) return [];
     const kind = last.outcome === 'failed' ? 'tool_failed_claimed_success' : 'empty_result_confident_answer';
     return [{ ...onStatement(statement, last.index), kind }];

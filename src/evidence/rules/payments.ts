@@ -1,7 +1,7 @@
 /** Money that was moved. */
 import type { ReadStep } from '../trace/index.ts';
 import { Addends, numbersIn, walkValues } from '../values/index.ts';
-import { against, perStatement } from './finding.ts';
+import { against } from './finding.ts';
 import type { Rule } from './types.ts';
 
 const PAID = /\b(?:charged|refunded|applied|refund|credited|paid)\b/;
@@ -16,16 +16,14 @@ export const otherPayment: Rule = {
   apply: (reading) => {
     const amounts = movedAmounts(reading.steps);
     if (amounts.length === 0) return [];
-    return perStatement(
-      reading.facts.flatMap((fact) => {
-        const { statement } = fact;
-        if (fact.kind !== 'figure' || fact.figure.dimension !== 'money' || fact.figure.value < 1) return [];
-        const { lower, kind } = statement;
-        const hasHappened = PAID.test(lower) && HAPPENED.test(lower) && !SUPPOSED.test(lower);
-        if (kind !== 'claim' || !hasHappened) return [];
-        return gives(amounts, fact.figure.value) ? [] : [against(statement, reading.steps)];
-      }),
-    );
+    return reading.facts.flatMap((fact) => {
+      const { statement } = fact;
+      if (fact.kind !== 'figure' || fact.figure.dimension !== 'money' || fact.figure.value < 1) return [];
+      const { lower, kind } = statement;
+      const hasHappened = PAID.test(lower) && HAPPENED.test(lower) && !SUPPOSED.test(lower);
+      if (kind !== 'claim' || !hasHappened) return [];
+      return gives(amounts, fact.figure.value) ? [] : [against(statement, reading.steps)];
+    });
   },
 };
 

@@ -53,9 +53,9 @@ const FAILED_STATE: StepEnd = { outcome: 'failed', isState: true };
 
 export function readOutcome(value: unknown, toolWords: readonly string[], isRead: boolean): StepEnd {
   if (value === false) return FAILED;
-  if (value === '' && (!isRead || toolWords.some((word) => SILENT_TOOLS.has(word)))) return { outcome: 'ok' };
   // Many calls that change something answer nothing.
-  if (value === undefined || value === null || value === '') return { outcome: isRead ? 'empty' : 'ok' };
+  const isSilent = !isRead || (value === '' && toolWords.some((word) => SILENT_TOOLS.has(word)));
+  if (value === undefined || value === null || value === '') return { outcome: isSilent ? 'ok' : 'empty' };
   return readValue(value, { toolWords, isRead }, 0);
 }
 
@@ -75,7 +75,7 @@ function readList(list: readonly unknown[], call: Call, depth: number): StepEnd 
 }
 
 const ofCounts = (failed: number, done: number): StepEnd | undefined =>
-  failed === 0 ? undefined : done > 0 ? { outcome: 'partial', done } : FAILED_STATE;
+  failed === 0 ? undefined : done > 0 ? { outcome: 'partial' } : FAILED_STATE;
 
 function readText(text: string, { toolWords, isRead }: Call): StepEnd {
   const head = text.slice(0, HEAD_CHARS);

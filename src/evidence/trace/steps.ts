@@ -78,7 +78,6 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
     outcome,
     isBad: outcome === 'failed' || (outcome === 'empty' && end.hadNoEffect === true && !isRead),
     isRepaired: false,
-    done: outcome === 'partial' ? end.done : undefined,
     value,
     arguments: args,
     text,

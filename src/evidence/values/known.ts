@@ -65,10 +65,6 @@ export class Known {
     return this.#set.size <= FEW;
   }
 
-  has(value: number): boolean {
-    return this.#set.has(value);
-  }
-
   /** Whether it has the figure: equal, rounded, as a share of one, in another unit or scale. */
   states(figure: Figure): boolean {
     const { value, plain, dimension, factor, raw, whole } = figure;

@@ -1,7 +1,5 @@
 /** Numbers, days and times as keys that are equal when the values are, however the values are written. */
-import { type Figure, figuresIn } from './figures.ts';
-import { daysIn, timesIn } from './moments.ts';
-import { writtenNumbersIn } from './number-words.ts';
+import { daysIn, type Figure, figuresIn, timesIn, writtenNumbersIn } from '../../evidence/index.ts';
 
 /** A value in a text. */
 export interface KeyedValue {
