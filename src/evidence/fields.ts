@@ -19,9 +19,18 @@ export function computeEvidence(input: AnswerInput, config: SignalConfig): Field
   const { prompt, answer, steps, stepsArePartial, retrievedContext, stepContext } = input;
   if (!config.enableEvidence || answer === undefined) return {};
   if (steps === undefined && retrievedContext === undefined) return {};
-  const documents = documentsIn(retrievedContext, stepContext);
   try {
-    return evidenceFields({ prompt, answer, steps, stepsArePartial, retrievedContext: documents });
+    const documents = documentsIn(retrievedContext, stepContext);
+    const scores = scoreEvidence({ prompt, answer, steps, stepsArePartial, retrievedContext: documents });
+    if (scores === undefined) return {};
+    return {
+      evidence_risk_score: scores.risk,
+      ...(scores.level !== undefined && { evidence_risk_level: scores.level }),
+      ...(scores.support !== undefined && { evidence_support: scores.support }),
+      evidence_findings: JSON.stringify(scores.findings.map(findingRecord)),
+      ...(scores.sampled !== undefined && { evidence_sampled: scores.sampled }),
+      ...(stepsArePartial === true && { evidence_partial: true }),
+    };
   } catch (error) {
     reportVerifierError(error, config);
     return 'failed';
@@ -34,19 +43,6 @@ function documentsIn(context: string | undefined, stepContext: string | undefine
   if (!context.startsWith(stepContext)) return context;
   const rest = context.slice(stepContext.length).trimStart();
   return rest === '' ? undefined : rest;
-}
-
-function evidenceFields(input: EvidenceInput): FieldValues {
-  const scores = scoreEvidence(input);
-  if (scores === undefined) return {};
-  return {
-    evidence_risk_score: scores.risk,
-    ...(scores.level !== undefined && { evidence_risk_level: scores.level }),
-    ...(scores.support !== undefined && { evidence_support: scores.support }),
-    evidence_findings: JSON.stringify(scores.findings.map(findingRecord)),
-    ...(scores.sampled !== undefined && { evidence_sampled: scores.sampled }),
-    ...(input.stepsArePartial === true && { evidence_partial: true }),
-  };
 }
 
 /** A finding as it is stored and printed. */

@@ -7,5 +7,5 @@ export { FUNCTION_WORDS, isNegation, toVerbStem } from './language/index.ts';
 export { scoreEvidence } from './scorer.ts';
 export type { TraceStep } from './trace/index.ts';
 export type { EvidenceFinding, EvidenceInput, EvidenceScores } from './types.ts';
-export { daysIn, type Figure, figuresIn, timesIn, writtenNumbersIn } from './values/index.ts';
+export { daysIn, type Figure, figuresIn, NUMBER_WORDS, timesIn } from './values/index.ts';
 export { warmEvidence } from './warm.ts';

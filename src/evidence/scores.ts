@@ -17,7 +17,7 @@ export function scoreAnswer(input: EvidenceInput): EvidenceScores | undefined {
   const { prompt = '', answer, steps, retrievedContext } = input;
   const trace = steps === undefined ? NOTHING : checkAnswer(input);
   const support =
-    retrievedContext === undefined ? undefined : computeSupport({ prompt, answer, source: retrievedContext });
+    retrievedContext === undefined ? undefined : computeSupport(prompt, answer, retrievedContext);
   if (steps === undefined && support === undefined) return undefined;
 
   const contradicted = trace.findings.filter(({ kind }) => isContradiction(kind));

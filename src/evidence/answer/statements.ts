@@ -1,4 +1,13 @@
-import { ADVICE, GENERAL, HEDGES, IMPERATIVES, type Passage, readPassage } from '../phrases/index.ts';
+import {
+  ADMISSIONS,
+  ADVICE,
+  GENERAL,
+  HEDGES,
+  IMPERATIVES,
+  NO_ADMISSION,
+  type Passage,
+  readPassage,
+} from '../phrases/index.ts';
 import { sentenceEnds } from '../support/index.ts';
 
 /**
@@ -142,3 +151,15 @@ export const isPlan = (statement: Sentence): boolean =>
   statement.kind === 'plan' ||
   statement.words.some((_, i) => isHedge(statement, i)) ||
   (statement.isUnspaced && HEDGES.find({ ...statement, words: [] }) !== undefined);
+
+/** Whether a statement says that something failed, was refused, was not found or was left out. */
+export function admitsFailure(statement: Passage): boolean {
+  for (let from = 0; ; ) {
+    const hit = ADMISSIONS.find(statement, from);
+    if (hit === undefined) return false;
+    const excuse = NO_ADMISSION.find(statement, 0);
+    // "without any errors" holds "errors".
+    if (excuse === undefined || hit.end <= excuse.start || hit.start >= excuse.end) return true;
+    from = excuse.end;
+  }
+}

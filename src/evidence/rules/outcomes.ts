@@ -20,6 +20,7 @@ const nothingFound: Rule = {
     if (last === undefined || !calls.every(foundNothing)) return [];
     const states = reading.statements.filter((one) => one.kind === 'claim');
     if (states.some((one) => admitsFailure(one) || ABSENCES.has(one))) return [];
+    if (reading.statements.some(({ kind }) => kind === 'question' || kind === 'request')) return [];
     const statement = states.find((one) => !isPlan(one) && (one.words.length >= 3 || one.isUnspaced));
     if (statement === undefined || UNREAD.test(statement.text) || isTold(reading, last)) return [];
     const kind = last.outcome === 'failed' ? 'tool_failed_claimed_success' : 'empty_result_confident_answer';
@@ -46,7 +47,7 @@ const deniedAct: Rule = {
     return reading.statements.flatMap((statement) => {
       if (statement.kind !== 'claim' || isConditional(statement) || NOT_TRIED.has(statement)) return [];
       const denial = DENIALS.find(statement);
-      if (denial === undefined) return [];
+      if (denial === undefined || REPAIRED.test(statement.lower)) return [];
       // "Since that wasn't possible, I sent …": what follows the comma was done.
       const rest = readPassage(
         statement.lower.slice(denial.start, denial.start + 80).split(/[,;]/, 1)[0] ?? '',
@@ -63,6 +64,8 @@ const deniedAct: Rule = {
     });
   },
 };
+/** "It failed twice, then went through": the failure was, and is no more. */
+const REPAIRED = /\b(?:then|finally|eventually|at last|retried|(?:second|third|next) (?:attempt|try))\b/;
 /** All words of the tool's name are in the statement. */
 const isNamed = ({ stems }: ReadStep, { words }: Sentence): boolean => {
   const said = new Set(words.map(({ text }) => toVerbStem(text)));

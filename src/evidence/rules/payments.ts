@@ -45,7 +45,9 @@ function movedAmounts(steps: readonly ReadStep[]): readonly number[] {
   }
   return hasMoved ? all.slice(0, MAX_MOVED) : [];
 }
-/** As it is, in cents, or as a sum or a difference of two. */
+/** Of more numbers a product is chance. */
+const FEW = 9;
+/** As it is, in cents, or as a sum, a difference or a product of two. */
 const gives = (all: readonly number[], value: number): boolean => {
   const known = new Addends(all);
   const off = Number.isInteger(value) ? 0.499 : 0.011;
@@ -53,6 +55,8 @@ const gives = (all: readonly number[], value: number): boolean => {
     known.hasWithin(value - off, value + off) ||
     known.hasWithin(value * 100 - 1, value * 100 + 1) ||
     known.hasSum(value, off) ||
-    known.hasDifference(value, off)
+    known.hasDifference(value, off) ||
+    (all.length < FEW &&
+      all.some((one) => one > 1 && known.hasWithin((value - off) / one, (value + off) / one)))
   );
 };

@@ -37,7 +37,8 @@ const otherFigure: Rule = {
       const { figure, statement } = fact;
       if (isConditional(statement) && figure.dimension !== 'money') return [];
       const isWrong = isSlip(figure, reading.known)
-        ? !reading.known.computes(Math.abs(figure.value), supported)
+        ? !(fact.state === 'derived' && figure.dimension === 'percent') &&
+          !reading.known.computes(Math.abs(figure.value), supported)
         : fact.state === 'missing' && fact.isStated && isInvented(figure, statement, reading);
       return isWrong ? [against(statement, reading.steps)] : [];
     });
@@ -52,7 +53,7 @@ function isInvented(figure: Figure, statement: Sentence, { known, steps }: Answe
     return false;
   const hasSame = (sign: RegExp) =>
     steps.some(({ tool, text, outcome }) => outcome === 'ok' && sign.test(`${tool} ${text}`));
-  if (dimension === 'temperature') return hasSame(/temp|°|\d\s?[CF]\b|celsius|fahrenheit|_c"/i);
+  if (dimension === 'temperature') return hasSame(/temp|°|degree|\d\s?[CF]\b|celsius|fahrenheit|_c"/i);
   if (dimension === 'percent') return hasSame(/%|percent|pct|rate|share/i);
   if (dimension === 'money') return hasSame(/[$€£¥]|price|cost|amount|fee|total|fare|balance|charge|saldo/i);
   return dimension === 'none' && isOfCounted(figure, statement, known);

@@ -1,22 +1,6 @@
+import type { EvidenceFinding } from '../types.ts';
 import { type Alignment, Source } from './source.ts';
 import { type Token, Tokenizer, tokenSentences } from './tokens.ts';
-
-export interface SupportInput {
-  readonly prompt: string;
-  readonly answer: string;
-  /** What the answer should stand on. */
-  readonly source: string;
-}
-
-/** Words of the answer that its best passage does not support, in UTF-16 code units. */
-export interface SupportFinding {
-  readonly kind: 'unsupported_number' | 'unsupported_name';
-  readonly start: number;
-  readonly end: number;
-  /** Place of the best passage in the source. */
-  readonly startContext?: number;
-  readonly endContext?: number;
-}
 
 export interface Support {
   /** How unlikely the answer is to stand on its sources, 0 to 1. */
@@ -24,7 +8,8 @@ export interface Support {
   /** How many sentences there are, and how many of them have no finding and half of their words in one passage. */
   readonly checked: number;
   readonly found: number;
-  readonly findings: readonly SupportFinding[];
+  /** On words that the best passage does not support, in UTF-16 code units. */
+  readonly findings: readonly EvidenceFinding[];
   /** Share of the sources that was read, 0 to 1. */
   readonly sampled: number;
 }
@@ -47,7 +32,7 @@ const CITED =
   /\(?\b(?:passages?|documents?|sources?|excerpts?|snippets?|references?) ?\d{1,2}(?:(?:,| and|,? ?&|,? or) ?\d{1,2}){0,8}\)?|\[\d{1,2}(?:, ?\d{1,2}){0,8}\]/gi;
 
 /** Holds an answer against its sources, sentence by sentence. `undefined` without sources or without a statement. */
-export function computeSupport({ prompt, answer, source: whole }: SupportInput): Support | undefined {
+export function computeSupport(prompt: string, answer: string, whole: string): Support | undefined {
   const given = takeSample(whole);
   // A retrieval that found nothing is evidence too: what is left to stand on is what the user said.
   const { text, sampled, placeOf } = given.text.trim() === '' ? takeSample(prompt) : given;
@@ -108,7 +93,7 @@ function listFindings(
   { passage }: Alignment,
   source: Source,
   placeOf: (offset: number) => number,
-): readonly SupportFinding[] {
+): readonly EvidenceFinding[] {
   const context = passage !== undefined && {
     startContext: placeOf(passage[0].start),
     endContext: placeOf(passage[1].end - 1) + 1,

@@ -249,7 +249,7 @@ function listForms(number: number): readonly string[] {
   const plain = String(Math.abs(number));
   const [whole = '', decimals = ''] = plain.split('.');
   return [
-    `f${whole}${decimals}`,
+    `f${decimals.length}:${whole}${decimals}`,
     `c:${decimals.length <= 2 ? `${whole}.${decimals.padEnd(2, '0')}` : Math.abs(number).toFixed(2)}`,
   ];
 }

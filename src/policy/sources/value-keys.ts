@@ -1,5 +1,6 @@
 /** Numbers, days and times as keys that are equal when the values are, however the values are written. */
-import { daysIn, type Figure, figuresIn, timesIn, writtenNumbersIn } from '../../evidence/index.ts';
+import { daysIn, type Figure, figuresIn, timesIn } from '../../evidence/index.ts';
+import { writtenNumbersIn } from './written-numbers.ts';
 
 /** A value in a text. */
 export interface KeyedValue {
