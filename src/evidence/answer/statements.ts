@@ -44,7 +44,7 @@ const ITEM = /^\s{0,12}(?:[-*•+|✅✓☑❌⚠]|\d{1,2}[.)]\s)/u;
 const QUOTE = /^ {0,3}> /;
 const RULE = /^[\s|:*_=-]*$/;
 /** A question mark, or the particle that Japanese has for it. */
-const ASKS = /[?？]["'”’)\]*\s]{0,4}$|(?:です|ます|ません|ましょう|でしょう)か[。.]?$/;
+const ASKS = /[?？]["'”’)\]*,\s]{0,4}$|(?:です|ます|ません|ましょう|でしょう)か[。.]?$/;
 
 /** The sentences of an answer, sorted by what they are. */
 export function listStatements(answer: string): readonly Sentence[] {

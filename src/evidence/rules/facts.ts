@@ -60,7 +60,9 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
       } as Fact);
     const [names, days, times] = [namesIn(text), daysIn(text), timesIn(lower)];
     const toState = (isFound: boolean) => (isFound ? 'found' : 'missing');
-    for (const name of names) put(name, toState(isNameKnown(name, known)), { kind: 'name', name });
+    // Not a key of an answer that is JSON.
+    for (const name of names.filter(({ end }) => !/^["']\s?:/.test(text.slice(end, end + 3))))
+      put(name, toState(isNameKnown(name, known)), { kind: 'name', name });
     for (const { readings, ...day } of days)
       put(day, toState(readings.some((one) => known.days.has(one))), { kind: 'day', readings });
     for (const figure of figuresOutside(text, [...names, ...days, ...times])) {

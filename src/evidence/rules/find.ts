@@ -1,6 +1,5 @@
 import { listActClaims, listStatements, type Sentence } from '../answer/index.ts';
 import { readSteps } from '../trace/index.ts';
-import type { EvidenceInput } from '../types.ts';
 import { Known } from '../values/index.ts';
 import { ACT_RULES } from './acts.ts';
 import { checkFacts } from './facts.ts';
@@ -10,7 +9,7 @@ import { NOT_FOUND_RULES } from './not-found.ts';
 import { OUTCOME_RULES } from './outcomes.ts';
 import { otherPayment } from './payments.ts';
 import { SOURCE_RULES } from './sources.ts';
-import type { AnswerReading, FindingKind, Rule, RuleFinding } from './types.ts';
+import type { AnswerReading, FindingKind, Rule, RuleFinding, TraceInput } from './types.ts';
 import { VALUE_RULES } from './values.ts';
 
 /** All rules. Where two find the same words, the first one counts. */
@@ -45,7 +44,7 @@ export const isContradiction = (kind: FindingKind): boolean => !kind.startsWith(
  * 16,384 characters of the answer and the last 100 steps. The same words are found once.
  */
 export function checkAnswer(
-  { prompt = '', answer, steps = [], stepsArePartial }: EvidenceInput,
+  { prompt = '', answer, steps = [], stepsArePartial }: TraceInput,
   rules: readonly Rule[] = RULES,
 ): TraceReading {
   const statements = listStatements(answer);

@@ -32,7 +32,7 @@ const UNREAD =
 
 /** Denials of what nobody asked for, or of what is still to come. */
 const NOT_TRIED = new Phrases({
-  en: 'yet, remains, remain, unchanged, not requested, not asked, not included, not needed, not affected, as requested, at your request, only',
+  en: 'yet, remains, remain, unchanged, not requested, not asked, not included, not needed, not affected, as requested, at your request, only, another, again, further',
 });
 
 const deniedAct: Rule = {

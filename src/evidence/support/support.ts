@@ -1,6 +1,15 @@
-import type { EvidenceFinding } from '../types.ts';
 import { type Alignment, Source } from './source.ts';
 import { type Token, Tokenizer, tokenSentences } from './tokens.ts';
+
+/** Words of the answer that its best passage does not support. */
+export interface SupportFinding {
+  readonly kind: 'unsupported_number' | 'unsupported_name';
+  readonly start: number;
+  readonly end: number;
+  /** Place of the best passage in the documents, if it is among the first million UTF-16 units. */
+  readonly startContext?: number;
+  readonly endContext?: number;
+}
 
 export interface Support {
   /** How unlikely the answer is to stand on its sources, 0 to 1. */
@@ -8,8 +17,8 @@ export interface Support {
   /** How many sentences there are, and how many of them have no finding and half of their words in one passage. */
   readonly checked: number;
   readonly found: number;
-  /** On words that the best passage does not support, in UTF-16 code units. */
-  readonly findings: readonly EvidenceFinding[];
+  /** Their places count UTF-16 code units. */
+  readonly findings: readonly SupportFinding[];
   /** Share of the sources that was read, 0 to 1. */
   readonly sampled: number;
 }
@@ -93,7 +102,7 @@ function listFindings(
   { passage }: Alignment,
   source: Source,
   placeOf: (offset: number) => number,
-): readonly EvidenceFinding[] {
+): readonly SupportFinding[] {
   const context = passage !== undefined && {
     startContext: placeOf(passage[0].start),
     endContext: placeOf(passage[1].end - 1) + 1,

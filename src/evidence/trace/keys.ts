@@ -20,7 +20,7 @@ const TABLE = {
 };
 const SETS = new Map(Object.entries(TABLE).map(([kind, keys]) => [kind, new Set(keys.split(' '))]));
 /** Whether a key, as {@link bareKey} writes it, is of this kind. */
-export const isKeyOf = (kind: keyof typeof TABLE, key: string): boolean => SETS.get(kind)?.has(key) === true;
+export const hasKind = (kind: keyof typeof TABLE, key: string): boolean => SETS.get(kind)?.has(key) === true;
 
 /** Tools that may print nothing when they have done what they were to do. */
 export const SILENT_TOOLS: ReadonlySet<string> = new Set(

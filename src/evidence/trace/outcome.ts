@@ -10,7 +10,7 @@ import {
   readPassage,
   SUCCESSES,
 } from '../phrases/index.ts';
-import { ASIDE, bareKey, isKeyOf, SILENT_TOOLS } from './keys.ts';
+import { ASIDE, bareKey, hasKind, SILENT_TOOLS } from './keys.ts';
 import type { StepEnd } from './types.ts';
 
 /** Longer texts are documents: only how they begin, and what they count, is an end of the call. */
@@ -128,26 +128,26 @@ function readRecord(record: Record<string, unknown>, call: Call, depth: number):
   for (const name of names) {
     const value = record[name];
     const key = bareKey(name);
-    if (isKeyOf('error', key) && !isNothing(value)) {
+    if (hasKind('error', key) && !isNothing(value)) {
       if (typeof value === 'number') counts.failed += value;
       else if (Array.isArray(value)) counts.failed += value.length;
       else isFailed = true;
-    } else if (isKeyOf('state', key) && isEnd(value)) isFailedState ||= isFailedEnd(value, toolWords);
+    } else if (hasKind('state', key) && isEnd(value)) isFailedState ||= isFailedEnd(value, toolWords);
     else if (typeof value === 'boolean') {
-      const isOwn = isKeyOf('success', key) || toolWords.some((word) => isPastForm(key, word));
-      const isBad = isKeyOf('failed', key) ? value : !value && isOwn;
-      if (isRead && !isKeyOf('failed', key) && !/^(?:success|ok)/.test(key)) isFailedState ||= isBad;
+      const isOwn = hasKind('success', key) || toolWords.some((word) => isPastForm(key, word));
+      const isBad = hasKind('failed', key) ? value : !value && isOwn;
+      if (isRead && !hasKind('failed', key) && !/^(?:success|ok)/.test(key)) isFailedState ||= isBad;
       else isFailed ||= isBad;
-    } else if (isKeyOf('exit', key) && Number(value) > 0) isFailedState = true;
+    } else if (hasKind('exit', key) && Number(value) > 0) isFailedState = true;
     else if (typeof value === 'number' && !/code|rate|margin/.test(key)) {
       if (value > 0) count(counts, key, value);
-      else if (value === 0 && isKeyOf('effect', key)) changedNothing = true;
+      else if (value === 0 && hasKind('effect', key)) changedNothing = true;
     } else if (Array.isArray(value) && !ASIDE.test(key)) {
       if (FAILED_NOUNS.hasWord(key) || SUCCESSES.hasWord(key)) count(counts, key, value.length);
       else if (!isRead && depth < MAX_DEPTH) parts = readList(value, call, depth);
     } else if (
       isObject(value) &&
-      (isKeyOf('payload', key) || !isRead) &&
+      (hasKind('payload', key) || !isRead) &&
       !ASIDE.test(key) &&
       depth < MAX_DEPTH
     )
@@ -161,7 +161,7 @@ function readRecord(record: Record<string, unknown>, call: Call, depth: number):
   if (parts?.outcome === 'failed' || parts?.outcome === 'partial') return parts;
   if (changedNothing && counts.done === 0 && !isRead) return { outcome: 'empty', hadNoEffect: true };
   return {
-    outcome: holdsNothing && !names.every((name) => isKeyOf('ofCall', bareKey(name))) ? 'empty' : 'ok',
+    outcome: holdsNothing && !names.every((name) => hasKind('ofCall', bareKey(name))) ? 'empty' : 'ok',
   };
 }
 
@@ -192,8 +192,8 @@ const saysNothing = (key: string, value: unknown): boolean =>
   value === null ||
   value === '' ||
   (Array.isArray(value) && value.length === 0) ||
-  (value === 0 && isKeyOf('count', key)) ||
+  (value === 0 && hasKind('count', key)) ||
   (typeof value === 'string' &&
-    isKeyOf('message', key) &&
+    hasKind('message', key) &&
     EMPTY.has(readPassage(value.slice(0, HEAD_CHARS)))) ||
-  isKeyOf('ofCall', key);
+  hasKind('ofCall', key);
