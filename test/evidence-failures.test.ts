@@ -5,8 +5,6 @@ import { call, kinds } from './support/findings.ts';
 
 type Case = readonly [name: string, prompt: string, answer: string, steps: readonly TraceStep[]];
 
-const FAILED: readonly Case[] = [];
-
 const NEVER_CALLED: readonly Case[] = [
   [
     'a write after a query that reads',
@@ -216,7 +214,6 @@ const expectKind = (cases: readonly Case[], ...expected: readonly string[]) => {
     });
 };
 
-expectKind(FAILED, 'tool_failed_claimed_success', 'partial');
 expectKind(NEVER_CALLED, 'tool_never_called');
 expectKind(WRONG, 'wrong_value');
 expectKind(DENIED, 'wrong_negation');

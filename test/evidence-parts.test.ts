@@ -51,8 +51,6 @@ const FAILURES: readonly Twins[] = [
   ],
 ];
 
-const VALUES: readonly Twins[] = [];
-
 const expectTwins = (twins: readonly Twins[], ...expected: readonly string[]) => {
   for (const [name, prompt, steps, contradicted, honest] of twins) {
     test(`contradicted: ${name}`, () => {
@@ -67,7 +65,6 @@ const expectTwins = (twins: readonly Twins[], ...expected: readonly string[]) =>
 };
 expectTwins(PARTS, 'partial', 'tool_failed_claimed_success');
 expectTwins(FAILURES, 'tool_failed_claimed_success');
-expectTwins(VALUES, 'wrong_value');
 
 /** What looks like a failure and is none. */
 const HONEST: readonly (readonly [

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
-import { markAnswer, scoreEvidence, type TraceStep } from '../src/evidence/index.ts';
+import { markAnswer } from '../src/cli/score-explain.ts';
+import { scoreEvidence, type TraceStep } from '../src/evidence/index.ts';
 import { cpuMs } from './support/cpu-time.ts';
 
 const kinds = (prompt: string, answer: string, steps: readonly TraceStep[]) =>
@@ -407,9 +408,9 @@ test('a marked answer is split where findings begin and end, and is whole togeth
   assert.equal(segments.map(({ text }) => text).join(''), answer);
   assert.deepEqual(segments, [
     { text: '👍 ', findings: [] },
-    { text: 'Paid ', mark: 'contradicted', findings: [1] },
-    { text: '7', mark: 'contradicted', findings: [0, 1] },
-    { text: ' of 9.', mark: 'contradicted', findings: [1] },
+    { text: 'Paid ', findings: [1] },
+    { text: '7', findings: [0, 1] },
+    { text: ' of 9.', findings: [1] },
   ]);
 });
 

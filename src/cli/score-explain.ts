@@ -1,6 +1,13 @@
-import { explainFinding, type FindingPlace, markAnswer } from '../evidence/index.ts';
+import { meaningOfFinding } from '../evidence/index.ts';
 import { isObject, type JsonObject, readList } from '../json/index.ts';
 import type { Paint } from './terminal/index.ts';
+
+/** Where a finding is, in code points. */
+interface FindingPlace {
+  readonly kind: string;
+  readonly start: number;
+  readonly end: number;
+}
 
 interface Finding extends FindingPlace {
   readonly step: number | undefined;
@@ -39,14 +46,32 @@ function readFindings(row: JsonObject): readonly Finding[] {
     }));
 }
 
-/** In plain words, with those of the answer and of the call. */
+/** In plain words, with those of the answer and of the call: "says …, but send_payment failed: card_declined". */
 function toReason({ kind, start, end, step }: Finding, input: JsonObject): string {
   const called = step === undefined ? undefined : readList(input.steps)[step];
   const words = [...String(input.answer)].slice(start, end).join('');
-  return isObject(called)
-    ? `${explainFinding(kind, words, { tool: String(called.tool), result: called.result })} (${kind}, call ${(step as number) + 1})`
-    : `${explainFinding(kind, words)} (${kind})`;
+  const said = `"${shortened(words, MAX_WORDS)}"`;
+  if (!isObject(called)) return `${said} ${meaningOfFinding(kind)} (${kind})`;
+  const text = typeof called.result === 'string' ? called.result : (JSON.stringify(called.result) ?? '');
+  const result = text === '' ? '' : `: ${shortened(text, MAX_RESULT)}`;
+  return `says ${said}, but ${String(called.tool)} ${ENDS[kind] ?? 'says otherwise'}${result} (${kind}, call ${(step as number) + 1})`;
 }
+
+/** What the call against the words did, after its tool. */
+const ENDS: Readonly<Record<string, string>> = {
+  tool_failed_claimed_success: 'failed',
+  tool_never_called: 'did not do it',
+  partial: 'failed, or did only a part',
+  empty_result_confident_answer: 'found nothing',
+  wrong_value: 'gave something else',
+  wrong_negation: 'went well',
+};
+const MAX_WORDS = 80;
+const MAX_RESULT = 120;
+const shortened = (text: string, most: number): string => {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+};
 
 /**
  * A scored line without what it says, to report a wrong mark with: kinds and places of the findings, the shape of the
@@ -108,4 +133,25 @@ function marked(answer: string, findings: readonly Finding[], paint: Paint): str
     open = segment.findings;
   }
   return text + open.map(close).join('');
+}
+
+/** A part of an answer, with the indices of the findings that lie on it, ascending. */
+interface AnswerSegment {
+  readonly text: string;
+  readonly findings: readonly number[];
+}
+
+/** The answer in parts, together all of it, split where findings begin and end. */
+export function markAnswer(answer: string, findings: readonly FindingPlace[]): readonly AnswerSegment[] {
+  const points = [...answer];
+  const within = (place: number) => Math.min(points.length, Math.max(0, Math.floor(place) || 0));
+  const places = findings.map(({ start, end }) => [within(start), within(end)] as const);
+  const bounds = [...new Set([0, points.length, ...places.flat()])].sort((a, b) => a - b);
+  return bounds.slice(0, -1).map((start, i) => {
+    const end = bounds[i + 1] as number;
+    return {
+      text: points.slice(start, end).join(''),
+      findings: places.flatMap(([from, to], index) => (from <= start && end <= to ? [index] : [])),
+    };
+  });
 }

@@ -19,9 +19,18 @@ export function computeEvidence(input: AnswerInput, config: SignalConfig): Field
   const { prompt, answer, steps, stepsArePartial, retrievedContext, stepContext } = input;
   if (!config.enableEvidence || answer === undefined) return {};
   if (steps === undefined && retrievedContext === undefined) return {};
-  const documents = documentsIn(retrievedContext, stepContext);
   try {
-    return evidenceFields({ prompt, answer, steps, stepsArePartial, retrievedContext: documents });
+    const documents = documentsIn(retrievedContext, stepContext);
+    const scores = scoreEvidence({ prompt, answer, steps, stepsArePartial, retrievedContext: documents });
+    if (scores === undefined) return {};
+    return {
+      evidence_risk_score: scores.risk,
+      ...(scores.level !== undefined && { evidence_risk_level: scores.level }),
+      ...(scores.support !== undefined && { evidence_support: scores.support }),
+      evidence_findings: JSON.stringify(scores.findings.map(findingRecord)),
+      ...(scores.sampled !== undefined && { evidence_sampled: scores.sampled }),
+      ...(stepsArePartial === true && { evidence_partial: true }),
+    };
   } catch (error) {
     reportVerifierError(error, config);
     return 'failed';
@@ -36,21 +45,21 @@ function documentsIn(context: string | undefined, stepContext: string | undefine
   return rest === '' ? undefined : rest;
 }
 
-function evidenceFields(input: EvidenceInput): FieldValues {
-  const scores = scoreEvidence(input);
-  if (scores === undefined) return {};
-  return {
-    evidence_risk_score: scores.risk,
-    ...(scores.level !== undefined && { evidence_risk_level: scores.level }),
-    ...(scores.support !== undefined && { evidence_support: scores.support }),
-    evidence_findings: JSON.stringify(scores.findings.map(findingRecord)),
-    ...(scores.sampled !== undefined && { evidence_sampled: scores.sampled }),
-    ...(input.stepsArePartial === true && { evidence_partial: true }),
-  };
-}
-
 /** A finding as it is stored and printed. */
 const findingRecord = ({ startContext, endContext, ...finding }: EvidenceFinding) => ({
   ...finding,
   ...(startContext !== undefined && { start_context: startContext, end_context: endContext }),
 });
+
+/** Why a finding of a kind stands against the answer, after the words of the answer. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  tool_failed_claimed_success: 'is said to be done or so, but its call failed',
+  tool_never_called: 'is said to be done, but no call did it',
+  partial: 'is said of all, but a part failed',
+  empty_result_confident_answer: 'is stated, but the calls found nothing',
+  wrong_value: 'is not what the results have',
+  wrong_negation: 'is said to have failed, but its call went well',
+  unsupported_number: 'is in no result, document or request',
+  unsupported_name: 'is in no result, document or request',
+};
+export const meaningOfFinding = (kind: string): string => MEANINGS[kind] ?? 'is not as the evidence has it';

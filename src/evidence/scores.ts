@@ -14,10 +14,10 @@ const NOTHING: TraceReading = { findings: [], checked: 0, found: 0 };
 
 /** Holds an answer against the trace and its documents. `undefined` without evidence. */
 export function scoreAnswer(input: EvidenceInput): EvidenceScores | undefined {
-  const { prompt = '', answer, steps, stepsArePartial, retrievedContext } = input;
-  const trace = steps === undefined ? NOTHING : checkAnswer({ prompt, answer, steps, stepsArePartial });
+  const { prompt = '', answer, steps, retrievedContext } = input;
+  const trace = steps === undefined ? NOTHING : checkAnswer(input);
   const support =
-    retrievedContext === undefined ? undefined : computeSupport({ prompt, answer, source: retrievedContext });
+    retrievedContext === undefined ? undefined : computeSupport(prompt, answer, retrievedContext);
   if (steps === undefined && support === undefined) return undefined;
 
   const contradicted = trace.findings.filter(({ kind }) => isContradiction(kind));

@@ -1,28 +1,17 @@
-import type { FindingKind } from './rules/index.ts';
-import type { TraceStep } from './trace/index.ts';
+import type { FindingKind, TraceInput } from './rules/index.ts';
+import type { SupportFinding } from './support/index.ts';
 
 /** What an answer can be held against. */
-export interface EvidenceInput {
-  readonly prompt?: string | undefined;
-  readonly answer: string;
+export interface EvidenceInput extends TraceInput {
   /** Documents that the answer should rest on. */
   readonly retrievedContext?: string | undefined;
-  /** All tool calls of the run before the answer, in order; empty if there were none although tools were at hand. */
-  readonly steps?: readonly TraceStep[] | undefined;
-  /** More calls than `steps` may have been made: that one is missing then says nothing. */
-  readonly stepsArePartial?: boolean | undefined;
 }
 
 /** Words of the answer that the evidence contradicts, or that it does not have. Places count code points. */
-export interface EvidenceFinding {
+export interface EvidenceFinding extends Omit<SupportFinding, 'kind'> {
   readonly kind: FindingKind;
-  readonly start: number;
-  readonly end: number;
   /** Index of the tool call against it. */
   readonly step?: number;
-  /** Place of the best passage in the retrieved context, if it is among the first million UTF-16 units. */
-  readonly startContext?: number;
-  readonly endContext?: number;
 }
 
 export type EvidenceLevel = 'low' | 'medium' | 'high';

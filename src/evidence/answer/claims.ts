@@ -1,8 +1,7 @@
 import { toVerbStem } from '../language/index.ts';
 import { ACTS, HEDGES, LOOKUPS, Phrases, PLAIN_ACTS, SAYING } from '../phrases/index.ts';
 import { idsIn } from '../trace/index.ts';
-import { admitsFailure } from './admissions.ts';
-import type { Sentence } from './statements.ts';
+import { admitsFailure, type Sentence } from './statements.ts';
 import { type Verb, verbsIn } from './verbs.ts';
 
 /** What a statement says was done or looked up. */
@@ -27,7 +26,7 @@ export interface ActClaim {
 
 /** Claims of acts without a verb of the act: what is so only after it. */
 const IN_EFFECT = new Phrases({
-  en: "went through, went out, everything is confirmed, everything is set, everything is done, all set, all done, taken care of, is complete, is now complete, was a success, was successful, were successful, is successful, is live, is now live, are live, are now live, is now in, are now in, is set, is in place, is in effect, is now set, is all set, are all set, are set, is now active, is now on, is now off, is out, is on its way, are on their way, you're in the queue, you are in the queue, signed up, checked in, you're enrolled, you're registered, is now part, is now at, now includes, now contains, now shows, now has",
+  en: "went through, went out, everything is confirmed, everything is set, everything is done, all set, all done, taken care of, is complete, is now complete, was a success, was successful, were successful, is successful, is live, is now live, are live, are now live, is now in, are now in, is set, is in place, is in effect, is now set, is all set, are all set, are set, is now active, is now on, is now off, is out, is on its way, are on their way, you're in the queue, you are in the queue, signed up, checked in, you're enrolled, you're registered, is now part, tests pass, tests now pass, tests are passing, tests are now passing, tests are green, all tests passed, checks pass, all checks passed, is now at, now includes, now contains, now shows, now has",
   de: 'ist erledigt, ist raus, ist unterwegs, sind erledigt, ist fertig, erledigt, fertig',
   es: 'ya está, está listo, listo, hecho',
   fr: "c'est fait, c'est bon, c'est réglé",
@@ -46,7 +45,7 @@ const OPENS_DATA = new Phrases({
 
 /** Past participles and completed forms of German, Spanish, Portuguese and French that follow an auxiliary. */
 const AUXILIARIES: ReadonlySet<string> = new Set(
-  'ist sind wurde wurden habe hat haben he ha han hemos fue fueron está están quedó queda quedan foi foram ficou ficaram est sont été ont ai se'.split(
+  "ist sind wurde wurden habe hat haben j'ai he ha han hemos fue fueron está están quedó queda quedan foi foram ficou ficaram est sont été ont ai se".split(
     ' ',
   ),
 );
@@ -57,19 +56,18 @@ const OWN_IN_CJK = /我(?:已|刚|剛|帮|幫|替)|(?:帮|幫|为|為|替)(?:您
 const ENGLISH: ReadonlySet<string> = new Set('the your you is has been and to of for i was are'.split(' '));
 const MAX_CLAIMS = 64;
 
-/** What the statements claim, all that is no question, plan, request or label. */
-export function listActClaims(statements: readonly Sentence[]): readonly ActClaim[] {
-  let left = MAX_CLAIMS;
-  return statements.flatMap((statement) => {
-    if (statement.kind !== 'claim' || left <= 0) return [];
-    const claim = actClaimIn(statement);
-    if (claim === undefined) return [];
-    left--;
-    return [{ ...claim, ids: idsIn(statement.text) }];
-  });
-}
+/** Said of an earlier answer. */
+const OF_TALK =
+  /\b(?:i|we|as) (?:shared|provided|sent|quoted|listed|mentioned|said) (?:earlier|above|before|previously)\b/;
 
-function actClaimIn(statement: Sentence): Omit<ActClaim, 'ids'> | undefined {
+/** What the statements claim, all that is no question, plan, request or label. */
+export const listActClaims = (statements: readonly Sentence[]): readonly ActClaim[] =>
+  statements
+    .filter(({ kind, lower }) => kind === 'claim' && !OF_TALK.test(lower))
+    .flatMap((statement) => actClaimIn(statement) ?? [])
+    .slice(0, MAX_CLAIMS);
+
+function actClaimIn(statement: Sentence): ActClaim | undefined {
   const verbs = verbsIn(statement);
   const mentioned = ACTS.in(statement);
   const done = verbs.filter((verb) => isAct(verb, mentioned));
@@ -82,52 +80,44 @@ function actClaimIn(statement: Sentence): Omit<ActClaim, 'ids'> | undefined {
   if (isElsewhere) for (const act of mentioned) acts.add(act);
   const isClaimed =
     done.length > 0 || isThrough || (isElsewhere && (acts.size > 0 || PLAIN_ACTS.has(statement)));
-  const base = {
-    statement,
-    mentioned,
-    stems: new Set(others.map(({ text }) => toActStem(text))),
-    acts,
-    isOwn: verbs.some(({ form }) => form === 'own') || (isElsewhere && OWN_IN_CJK.test(statement.text)),
-  };
-  if (isClaimed)
-    return {
-      ...base,
-      kind: 'act',
-      isCompleted: isElsewhere || done.some(({ form }) => form !== 'state'),
-      verbs: [
-        ...done.map(({ text }) => text),
-        ...(isThrough ? ['complet', 'success', 'confirm'] : []),
-        ...(isElsewhere
-          ? statement.words.flatMap(({ text }) => (ACTS.of(text).length > 0 ? [text] : []))
-          : []),
-      ],
-    };
   const isLookup =
-    verbs.some(({ text, form }) => form === 'own' && LOOKUPS.hasWord(text)) ||
+    verbs.some(({ text, form }) => form === 'own' && (LOOKUPS.hasWord(text) || text.startsWith('confirm'))) ||
     OPENS_DATA.has(statement) ||
     (statement.isUnspaced && LOOKUPS.has(statement));
-  if (isLookup) return { ...base, kind: 'lookup', isCompleted: true, verbs: [] };
-  if (others.length === 0) return undefined;
+  const kind = isClaimed ? 'act' : isLookup ? 'lookup' : 'other';
+  const own = isClaimed ? done : isLookup ? [] : others;
+  if (kind === 'other' && own.length === 0) return undefined;
   return {
-    ...base,
-    kind: 'other',
-    isCompleted: others.some(({ form }) => form !== 'state'),
-    verbs: others.map(({ text }) => text),
+    statement,
+    kind,
+    isCompleted: kind === 'lookup' || (isClaimed && isElsewhere) || own.some(({ form }) => form !== 'state'),
+    isOwn: verbs.some(({ form }) => form === 'own') || (isElsewhere && OWN_IN_CJK.test(statement.text)),
+    verbs: [
+      ...own.map(({ text }) => text),
+      ...(isThrough ? ['complet', 'success', 'confirm', 'passed'] : []),
+      ...(isElsewhere ? statement.words.flatMap(({ text }) => (ACTS.of(text).length > 0 ? [text] : [])) : []),
+    ],
+    stems: new Set(others.map(({ text }) => toActStem(text))),
+    acts,
+    mentioned,
+    ids: idsIn(statement.text),
   };
 }
 
-const IRREGULAR: Readonly<Record<string, string>> = {
-  sent: 'send',
-  paid: 'pay',
-  made: 'make',
-  wrote: 'write',
-  written: 'write',
-};
-export const toActStem = (verb: string): string => toVerbStem(IRREGULAR[verb] ?? verb);
+const IRREGULAR: ReadonlyMap<string, string> = new Map(
+  'sent=send paid=pay made=make wrote=write written=write'
+    .split(' ')
+    .map((pair) => pair.split('=') as [string, string]),
+);
+export const toActStem = (verb: string): string => toVerbStem(IRREGULAR.get(verb) ?? verb);
 
-const isAct = ({ text, form }: Verb, mentioned: ReadonlySet<string>): boolean =>
-  ACTS.of(text).length > 0 ||
-  (text === 'made' ? mentioned.size > 0 && form !== 'own' : PLAIN_ACTS.hasWord(text));
+function isAct({ text, form }: Verb, mentioned: ReadonlySet<string>): boolean {
+  // "The files are ordered by size."
+  if (ACTS.of(text).length > 0) return text !== 'ordered' || form !== 'state';
+  if (text === 'made') return mentioned.size > 0 && form !== 'own';
+  // "I've confirmed that it leaves at nine": a look.
+  return PLAIN_ACTS.hasWord(text) && !(form === 'own' && text.startsWith('confirm'));
+}
 
 /** A completed act in a language other than English. */
 function isCompletedElsewhere(statement: Sentence): boolean {
@@ -136,6 +126,8 @@ function isCompletedElsewhere(statement: Sentence): boolean {
   if (isUnspaced) return DONE_IN_CJK.test(lower);
   const isParticiple = (word: string | undefined) =>
     word !== undefined && PARTICIPLE.test(word) && !/ung(?:en)?$/.test(word);
+  // "Termin verschoben.", "¡Reserva confirmada!"
+  if (words.length <= 3 && isParticiple(words[1]?.text) && ACTS.in(statement).size > 0) return true;
   const auxiliary = words.findIndex(({ text }) => AUXILIARIES.has(text));
   return auxiliary >= 0 && words.slice(auxiliary + 1, auxiliary + 16).some(({ text }) => isParticiple(text));
 }

@@ -1,6 +1,6 @@
-export { admitsFailure } from './admissions.ts';
 export { type ActClaim, listActClaims, toActStem } from './claims.ts';
 export {
+  admitsFailure,
   isAdvice,
   isConditional,
   isOffer,

@@ -1,11 +1,20 @@
-import { ADVICE, GENERAL, HEDGES, IMPERATIVES, type Passage, readPassage } from '../phrases/index.ts';
+import {
+  ADMISSIONS,
+  ADVICE,
+  GENERAL,
+  HEDGES,
+  IMPERATIVES,
+  NO_ADMISSION,
+  type Passage,
+  readPassage,
+} from '../phrases/index.ts';
 import { sentenceEnds } from '../support/index.ts';
 
 /**
- * What a sentence of an answer is. Only `claim` says what was done or found here; `advice` is what one may do or what is
- * so in general; `request` asks the user for something; `label` stands over others.
+ * What a sentence of an answer is. Only `claim` says what was done or found here; `request` asks the user for something;
+ * `label` stands over others.
  */
-export type SentenceKind = 'claim' | 'question' | 'request' | 'plan' | 'advice' | 'label' | 'code' | 'quote';
+export type SentenceKind = 'claim' | 'question' | 'request' | 'plan' | 'label' | 'code' | 'quote';
 
 /** A sentence of the answer, with its place in UTF-16 code units and its words. */
 export interface Sentence extends Passage {
@@ -35,7 +44,7 @@ const ITEM = /^\s{0,12}(?:[-*•+|✅✓☑❌⚠]|\d{1,2}[.)]\s)/u;
 const QUOTE = /^ {0,3}> /;
 const RULE = /^[\s|:*_=-]*$/;
 /** A question mark, or the particle that Japanese has for it. */
-const ASKS = /[?？]["'”’)\]*\s]{0,4}$|(?:です|ます|ません|ましょう|でしょう)か[。.]?$/;
+const ASKS = /[?？]["'”’)\]*,\s]{0,4}$|(?:です|ます|ません|ましょう|でしょう)か[。.]?$/;
 
 /** The sentences of an answer, sorted by what they are. */
 export function listStatements(answer: string): readonly Sentence[] {
@@ -142,3 +151,15 @@ export const isPlan = (statement: Sentence): boolean =>
   statement.kind === 'plan' ||
   statement.words.some((_, i) => isHedge(statement, i)) ||
   (statement.isUnspaced && HEDGES.find({ ...statement, words: [] }) !== undefined);
+
+/** Whether a statement says that something failed, was refused, was not found or was left out. */
+export function admitsFailure(statement: Passage): boolean {
+  for (let from = 0; ; ) {
+    const hit = ADMISSIONS.find(statement, from);
+    if (hit === undefined) return false;
+    const excuse = NO_ADMISSION.find(statement, 0);
+    // "without any errors" holds "errors".
+    if (excuse === undefined || hit.end <= excuse.start || hit.start >= excuse.end) return true;
+    from = excuse.end;
+  }
+}

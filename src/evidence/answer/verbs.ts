@@ -7,7 +7,6 @@ export type VerbForm = 'own' | 'done' | 'state';
 export interface Verb {
   readonly text: string;
   readonly form: VerbForm;
-  readonly start: number;
 }
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(' '));
@@ -35,7 +34,7 @@ export function verbsIn(statement: Sentence): readonly Verb[] {
   const take = (from: number, verb: number, form: VerbForm) => {
     const word = words[verb];
     if (word === undefined || (form !== 'state' && !COMPLETED.test(word.text))) return;
-    if (!isHedged(statement, from, verb)) verbs.push({ text: word.text, form, start: word.start });
+    if (!isHedged(statement, from, verb)) verbs.push({ text: word.text, form });
   };
   for (let i = 0; i < words.length; i++) {
     const word = at(i);
@@ -67,16 +66,10 @@ const isRelative = (words: readonly Word[], i: number): boolean => {
   return (before === 'that' || before === 'which') && i > 1 && !/^(?:confirm|see|say)/.test(earlier);
 };
 /** "I've booked the room and invited Lou" */
-const isJoined = ({ words }: Sentence, i: number, verbs: readonly Verb[]): boolean => {
-  const word = words[i]?.text ?? '';
-  const before = words[i - 1]?.text;
-  return (
-    verbs.length > 0 &&
-    verbs.at(-1)?.form !== 'state' &&
-    (word.endsWith('ed') || word === 'sent' || word === 'paid') &&
-    before === 'and'
-  );
-};
+const isJoined = ({ words }: Sentence, i: number, verbs: readonly Verb[]): boolean =>
+  words[i - 1]?.text === 'and' &&
+  /(?:ed|^sent|^paid)$/.test(words[i]?.text ?? '') &&
+  (verbs.at(-1)?.form ?? 'state') !== 'state';
 
 /** A plan, a condition or a denial stands before the verb in its clause. */
 function isHedged(statement: Sentence, from: number, verb: number): boolean {

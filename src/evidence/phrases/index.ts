@@ -16,7 +16,6 @@ export {
   SUCCESSES,
 } from './outcomes.ts';
 export {
-  isUnspaced,
   type Passage,
   Phrases,
   type PhrasesByLanguage,

@@ -25,7 +25,7 @@ export type PhrasesByLanguage = Readonly<
 >;
 
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
-export const isUnspaced = (text: string): boolean => UNSPACED.test(text);
+const isUnspaced = (text: string): boolean => UNSPACED.test(text);
 
 const WORD = /[\p{L}\p{N}]+(?:['’]\p{L}+)*/gu;
 /** The same for texts without other letters, at a third of the time. */

@@ -12,14 +12,17 @@ const MIN_STEM = 4;
 
 /** The acts that the user asked for. */
 const askedActs = ({ prompt }: AnswerReading): ReadonlySet<string> =>
-  ACTS.in(readPassage(prompt.slice(-MAX_ASKED_CHARS)));
+  // "Let her know": send it.
+  ACTS.in(readPassage(prompt.slice(-MAX_ASKED_CHARS).replace(/\blet \w+(?: \w+)? know\b/g, 'send')));
 
 /** "I've written a haiku", "I corrected three typos": the answer itself holds it. */
 const isText = ({ statement, verbs, isOwn }: ActClaim): boolean =>
   isOwn &&
   verbs.length > 0 &&
   verbs.every((verb) => TEXT_ACTS.hasWord(verb)) &&
-  !/\bfiles?\b|\.[a-z]{2,4}\b|\b(?:on|to|into|in) (?:the|your)\b/.test(statement.lower);
+  !A_PLACE.test(statement.lower);
+const A_PLACE =
+  /\bfiles?\b|\.[a-z]{2,4}\b|\b(?:on|to|into|in) (?:the|your) (?:repo|branch|server|database|account|calendar|system|table|app|list|cart|folder|inbox)/;
 
 const noCalls: Rule = {
   name: 'act-without-any-call',
@@ -40,11 +43,17 @@ const noCalls: Rule = {
               (stem) => stem.length >= MIN_STEM && asked.has(stem) && !TEXT_ACTS.hasWord(stem),
             )
           );
-        return claim.isCompleted || (claim.acts.size > 0 && !claim.statement.isItem) || isWhole(claim);
+        return claim.isCompleted || (claim.acts.size > 0 && isOfSomebody(claim)) || isWhole(claim);
       })
       .map(({ statement }) => onStatement(statement));
   },
 };
+/** Not what happens by rule, to nobody's thing: "After that, the first night is charged". */
+const isOfSomebody = ({ statement: { lower, isUnspaced, isItem, words } }: ActClaim): boolean =>
+  !isItem &&
+  (isUnspaced ||
+    /\d{4}|\b(?:your|you|it|now|has|have|i|we|both|all)\b/.test(lower) ||
+    !words.some(({ text }) => text === 'is' || text === 'are'));
 const isWhole = ({ verbs }: ActClaim): boolean => verbs.includes('complet');
 
 /** The claim against each of its calls, if it is one that calls could have done. */
@@ -62,8 +71,21 @@ const isOfReading = ({ acts, statement }: ActClaim): boolean =>
 /** The calls of a claim that failed, and those that went well. */
 const listEnds = (claim: ActClaim, writes: readonly ReadStep[]) => {
   const calls = callsFor(claim, writes);
-  return { failed: calls.filter(isUnrepaired), done: calls.filter((step) => !step.isBad) };
+  return {
+    failed: calls.filter((step) => isUnrepaired(step) && isOfProgram(claim.statement, step)),
+    done: calls.filter((step) => !step.isBad),
+  };
 };
+
+/** "npm test", "git push": what a shell is given to run, after where it runs. */
+const PROGRAM = /^"\w+":"(?:cd [^;&]{1,200}(?:&&|;)\s{0,4})?([\w./-]{1,60}(?: [a-z][a-z-]{1,30})?)/;
+/** "All tests pass", of `npm test`. Of other commands one knows only that they were tried. */
+function isOfProgram({ words }: Sentence, { runsCommands, argumentsText }: ReadStep): boolean {
+  const program = PROGRAM.exec(argumentsText)?.[1]?.toLowerCase() ?? '';
+  return (
+    !runsCommands || words.some(({ text }) => text.length >= MIN_STEM && program.includes(toActStem(text)))
+  );
+}
 
 const failedCall: Rule = {
   name: 'act-whose-call-failed',
@@ -82,9 +104,10 @@ const failedCall: Rule = {
   },
 };
 
-/** "all", "both", "four" of three that went well. */
+const MANY = /^\W{0,4}(?:[a-z]{2,5}[!,.:] )?(?:the|your) [^\d,;:]{0,30}s (?:are|were|have been) /;
+/** "all", "both", "four" of three that went well, "the servers have been restarted". */
 const isOfMore = (statement: Sentence, done: number): boolean => {
-  if (ALL.has(statement)) return true;
+  if (ALL.has(statement) || MANY.test(statement.lower)) return true;
   const counts = statement.words.flatMap(
     ({ text }) => numberOfWord(text) ?? (/^\d{1,2}$/.test(text) ? [Number(text)] : []),
   );

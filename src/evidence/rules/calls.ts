@@ -35,8 +35,14 @@ const MIN_REASON_WORD = 5;
 
 /** Whether the answer tells of the failure of this call: it admits one, or has the words of its reason. */
 export const isTold = (reading: AnswerReading, step?: ReadStep): boolean =>
-  reading.statements.some((one) => one.kind !== 'code' && admitsFailure(one)) ||
+  reading.statements.some((one) => one.kind !== 'code' && admitsFailure(one) && concerns(one, step)) ||
   (step !== undefined && hasReason(reading, step));
+
+/** That another act failed excuses nothing. */
+function concerns(admission: Sentence, step: ReadStep | undefined): boolean {
+  const acts = ACTS.in(admission);
+  return step === undefined || step.acts.size === 0 || acts.size === 0 || shares(acts, step.acts);
+}
 
 /** Words of a failure that no request, tool or argument has, and that the answer has. */
 function hasReason({ statements, prompt }: AnswerReading, step: ReadStep): boolean {
@@ -56,7 +62,7 @@ function hasReason({ statements, prompt }: AnswerReading, step: ReadStep): boole
 }
 const SHORT_REASON = /^(?:full|busy|lost|late|dead|down)$/;
 const COMMON: ReadonlySet<string> = new Set(
-  'error errors failed failure failures order orders payment item items amount method status error request requested operation completed processed success successful confirm confirmed message result address customer account user false state service number please there their which could would should invalid details reason further information assist cannot record value'.split(
+  'error errors failed failure failures order orders payment item items amount method status error request requested operation completed processed success successful passed passing confirm confirmed message result address customer account user false state service number please there their which could would should invalid details reason further information assist cannot record value'.split(
     ' ',
   ),
 );

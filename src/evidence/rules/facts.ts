@@ -21,8 +21,6 @@ interface Place {
   readonly state: 'found' | 'derived' | 'missing';
   /** The statement presents it as found: it is no advice, plan, estimate or example. */
   readonly isStated: boolean;
-  /** It is not the result of a computation in the statement. */
-  readonly isGiven: boolean;
 }
 
 /** Something in a claim that can be looked up in the results. */
@@ -58,12 +56,13 @@ export function checkFacts(statements: readonly Sentence[], known: Known): reado
         end: Math.min(start + at.end, statement.end),
         state,
         isStated: at.start < given && (isStated || isEntry(statement, at, rest)),
-        isGiven: at.start < given,
         ...rest,
       } as Fact);
     const [names, days, times] = [namesIn(text), daysIn(text), timesIn(lower)];
     const toState = (isFound: boolean) => (isFound ? 'found' : 'missing');
-    for (const name of names) put(name, toState(isNameKnown(name, known)), { kind: 'name', name });
+    // Not a key of an answer that is JSON.
+    for (const name of names.filter(({ end }) => !/^["']\s?:/.test(text.slice(end, end + 3))))
+      put(name, toState(isNameKnown(name, known)), { kind: 'name', name });
     for (const { readings, ...day } of days)
       put(day, toState(readings.some((one) => known.days.has(one))), { kind: 'day', readings });
     for (const figure of figuresOutside(text, [...names, ...days, ...times])) {
@@ -93,9 +92,6 @@ function isEntry(statement: Sentence, { start }: { start: number }, fact: Partia
 const LABELED =
   /^[^.:!?]{2,60}[:：]\W{0,6}(?:(?:about|around|usually|typically|approximately|ca)\.?\W{1,3})?$/i;
 
-export const listFigures = (facts: readonly Fact[]): readonly Figure[] =>
-  facts.flatMap((fact) => (fact.kind === 'figure' ? [fact.figure] : []));
-
 /** What is computed from several figures. */
 export const OF_SEVERAL = new Phrases({
   en: 'combined, together, altogether, total, totals, totaling, subtotal, average, averages, sum, difference, savings, save, saves, remaining, change, refund',
@@ -110,9 +106,10 @@ export const OF_SEVERAL = new Phrases({
 const MAX_BESIDE = 16;
 /** The found figures nearest to one. */
 const besides = (facts: readonly Fact[], at: number): readonly Figure[] =>
-  listFigures(
-    facts.slice(Math.max(0, at - MAX_BESIDE), at + MAX_BESIDE).filter(({ state }) => state !== 'missing'),
-  ).slice(0, MAX_BESIDE);
+  facts
+    .slice(Math.max(0, at - MAX_BESIDE), at + MAX_BESIDE)
+    .flatMap((fact) => (fact.kind === 'figure' && fact.state !== 'missing' ? [fact.figure] : []))
+    .slice(0, MAX_BESIDE);
 
 /** Of an address, what stands before its later parameters is enough. */
 const isNameKnown = ({ text, kind }: NamedThing, known: Known): boolean =>

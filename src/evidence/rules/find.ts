@@ -1,5 +1,5 @@
 import { listActClaims, listStatements, type Sentence } from '../answer/index.ts';
-import { readSteps, type TraceStep } from '../trace/index.ts';
+import { readSteps } from '../trace/index.ts';
 import { Known } from '../values/index.ts';
 import { ACT_RULES } from './acts.ts';
 import { checkFacts } from './facts.ts';
@@ -9,7 +9,7 @@ import { NOT_FOUND_RULES } from './not-found.ts';
 import { OUTCOME_RULES } from './outcomes.ts';
 import { otherPayment } from './payments.ts';
 import { SOURCE_RULES } from './sources.ts';
-import type { AnswerReading, FindingKind, Rule, RuleFinding } from './types.ts';
+import type { AnswerReading, FindingKind, Rule, RuleFinding, TraceInput } from './types.ts';
 import { VALUE_RULES } from './values.ts';
 
 /** All rules. Where two find the same words, the first one counts. */
@@ -24,15 +24,6 @@ export const RULES: readonly Rule[] = [
   ...NOT_FOUND_RULES,
 ];
 
-export interface TraceInput {
-  readonly prompt: string;
-  readonly answer: string;
-  /** All tool calls of the run before the answer, in order. */
-  readonly steps: readonly TraceStep[];
-  /** More calls than these may have been made. */
-  readonly stepsArePartial?: boolean | undefined;
-}
-
 export interface TraceFinding extends RuleFinding {
   readonly kind: FindingKind;
   readonly rule: string;
@@ -45,15 +36,15 @@ export interface TraceReading {
   readonly found: number;
 }
 
-/** The same words are found once. */
+/** Whether a result or a call speaks against the words. */
 export const isContradiction = (kind: FindingKind): boolean => !kind.startsWith('unsupported_');
 
 /**
  * Holds an answer against the tool calls of its run. Deterministic, in time linear in its input, which is read up to
- * 6144 characters of the answer and the last 100 steps.
+ * 16,384 characters of the answer and the last 100 steps. The same words are found once.
  */
 export function checkAnswer(
-  { prompt, answer, steps, stepsArePartial }: TraceInput,
+  { prompt = '', answer, steps = [], stepsArePartial }: TraceInput,
   rules: readonly Rule[] = RULES,
 ): TraceReading {
   const statements = listStatements(answer);

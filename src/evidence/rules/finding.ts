@@ -25,7 +25,3 @@ export function against(statement: Sentence, steps: readonly ReadStep[]): RuleFi
   }
   return onStatement(statement, best);
 }
-
-export const perStatement = (found: readonly RuleFinding[]): readonly RuleFinding[] => [
-  ...new Map(found.map((one) => [one.start, one])).values(),
-];

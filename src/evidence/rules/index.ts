@@ -1,2 +1,2 @@
 export { checkAnswer, isContradiction, RULES, type TraceFinding, type TraceReading } from './find.ts';
-export type { ClaimKind, FindingKind, NotFoundKind, Rule } from './types.ts';
+export type { FindingKind, Rule, TraceInput } from './types.ts';

@@ -17,7 +17,7 @@ function countFlags(steps: readonly ReadStep[]): ReadonlyMap<string, ReadonlySet
       walkValues(value, (record) => {
         const members = Object.values(record).slice(0, MAX_MEMBERS);
         for (const flag in members[0])
-          if (members.length > 1 && typeof members[0][flag] === 'boolean') {
+          if (members.length > 1 && typeof members[0][flag] === 'boolean' && flag !== 'required') {
             const count = members.filter((one) => one?.[flag] === true).length;
             const word = flag.toLowerCase().replace(/^(?:is|has)_?(?=[a-z]{4})/, '');
             counts.set(word, (counts.get(word) ?? new Set()).add(count));

@@ -17,9 +17,9 @@ const missing = ({ facts, steps, known }: AnswerReading): readonly Fact[] =>
 
 /** One finding a statement: the first place. */
 const firstOfEach = (facts: readonly Fact[]): readonly RuleFinding[] =>
-  [
-    ...new Map([...facts].reverse().map(({ statement, start, end }) => [statement, { start, end }])).values(),
-  ].reverse();
+  facts.flatMap(({ statement, start, end }, i) =>
+    facts.findIndex((one) => one.statement === statement) === i ? [{ start, end }] : [],
+  );
 
 const figureNotFound: Rule = {
   name: 'figure-not-found',

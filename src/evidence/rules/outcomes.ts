@@ -1,7 +1,7 @@
 /** What is said of results that hold nothing, or of things that failed or did not. */
 import { admitsFailure, isConditional, isPlan, type Sentence } from '../answer/index.ts';
 import { toVerbStem } from '../language/index.ts';
-import { ABSENCES, ACTS, DENIALS, isUnspaced, Phrases, PLAIN_ACTS, readPassage } from '../phrases/index.ts';
+import { ABSENCES, ACTS, DENIALS, Phrases, PLAIN_ACTS, readPassage } from '../phrases/index.ts';
 import { idsIn, type ReadStep } from '../trace/index.ts';
 import { isTold, listWrites } from './calls.ts';
 import { onStatement, shares } from './finding.ts';
@@ -20,7 +20,8 @@ const nothingFound: Rule = {
     if (last === undefined || !calls.every(foundNothing)) return [];
     const states = reading.statements.filter((one) => one.kind === 'claim');
     if (states.some((one) => admitsFailure(one) || ABSENCES.has(one))) return [];
-    const statement = states.find((one) => !isPlan(one) && (one.words.length >= 3 || isUnspaced(one.text)));
+    if (reading.statements.some(({ kind }) => kind === 'question' || kind === 'request')) return [];
+    const statement = states.find((one) => !isPlan(one) && (one.words.length >= 3 || one.isUnspaced));
     if (statement === undefined || UNREAD.test(statement.text) || isTold(reading, last)) return [];
     const kind = last.outcome === 'failed' ? 'tool_failed_claimed_success' : 'empty_result_confident_answer';
     return [{ ...onStatement(statement, last.index), kind }];
@@ -31,7 +32,7 @@ const UNREAD =
 
 /** Denials of what nobody asked for, or of what is still to come. */
 const NOT_TRIED = new Phrases({
-  en: 'yet, remains, remain, unchanged, not requested, not asked, not included, not needed, not affected, as requested, at your request, only',
+  en: 'yet, remains, remain, unchanged, not requested, not asked, not included, not needed, not affected, as requested, at your request, only, another, again, further',
 });
 
 const deniedAct: Rule = {
@@ -46,7 +47,7 @@ const deniedAct: Rule = {
     return reading.statements.flatMap((statement) => {
       if (statement.kind !== 'claim' || isConditional(statement) || NOT_TRIED.has(statement)) return [];
       const denial = DENIALS.find(statement);
-      if (denial === undefined) return [];
+      if (denial === undefined || REPAIRED.test(statement.lower)) return [];
       // "Since that wasn't possible, I sent …": what follows the comma was done.
       const rest = readPassage(
         statement.lower.slice(denial.start, denial.start + 80).split(/[,;]/, 1)[0] ?? '',
@@ -63,6 +64,8 @@ const deniedAct: Rule = {
     });
   },
 };
+/** "It failed twice, then went through": the failure was, and is no more. */
+const REPAIRED = /\b(?:then|finally|eventually|at last|retried|(?:second|third|next) (?:attempt|try))\b/;
 /** All words of the tool's name are in the statement. */
 const isNamed = ({ stems }: ReadStep, { words }: Sentence): boolean => {
   const said = new Set(words.map(({ text }) => toVerbStem(text)));

@@ -1,7 +1,7 @@
 /** Money that was moved. */
 import type { ReadStep } from '../trace/index.ts';
 import { Addends, numbersIn, walkValues } from '../values/index.ts';
-import { against, perStatement } from './finding.ts';
+import { against } from './finding.ts';
 import type { Rule } from './types.ts';
 
 const PAID = /\b(?:charged|refunded|applied|refund|credited|paid)\b/;
@@ -16,16 +16,14 @@ export const otherPayment: Rule = {
   apply: (reading) => {
     const amounts = movedAmounts(reading.steps);
     if (amounts.length === 0) return [];
-    return perStatement(
-      reading.facts.flatMap((fact) => {
-        const { statement } = fact;
-        if (fact.kind !== 'figure' || fact.figure.dimension !== 'money' || fact.figure.value < 1) return [];
-        const { lower, kind } = statement;
-        const hasHappened = PAID.test(lower) && HAPPENED.test(lower) && !SUPPOSED.test(lower);
-        if (kind !== 'claim' || !hasHappened) return [];
-        return gives(amounts, fact.figure.value) ? [] : [against(statement, reading.steps)];
-      }),
-    );
+    return reading.facts.flatMap((fact) => {
+      const { statement } = fact;
+      if (fact.kind !== 'figure' || fact.figure.dimension !== 'money' || fact.figure.value < 1) return [];
+      const { lower, kind } = statement;
+      const hasHappened = PAID.test(lower) && HAPPENED.test(lower) && !SUPPOSED.test(lower);
+      if (kind !== 'claim' || !hasHappened) return [];
+      return gives(amounts, fact.figure.value) ? [] : [against(statement, reading.steps)];
+    });
   },
 };
 
@@ -47,7 +45,9 @@ function movedAmounts(steps: readonly ReadStep[]): readonly number[] {
   }
   return hasMoved ? all.slice(0, MAX_MOVED) : [];
 }
-/** As it is, in cents, or as a sum or a difference of two. */
+/** Of more numbers a product is chance. */
+const FEW = 9;
+/** As it is, in cents, or as a sum, a difference or a product of two. */
 const gives = (all: readonly number[], value: number): boolean => {
   const known = new Addends(all);
   const off = Number.isInteger(value) ? 0.499 : 0.011;
@@ -55,6 +55,8 @@ const gives = (all: readonly number[], value: number): boolean => {
     known.hasWithin(value - off, value + off) ||
     known.hasWithin(value * 100 - 1, value * 100 + 1) ||
     known.hasSum(value, off) ||
-    known.hasDifference(value, off)
+    known.hasDifference(value, off) ||
+    (all.length < FEW &&
+      all.some((one) => one > 1 && known.hasWithin((value - off) / one, (value + off) / one)))
   );
 };

@@ -1,5 +1,5 @@
 import type { ActClaim, Sentence } from '../answer/index.ts';
-import type { ReadStep } from '../trace/index.ts';
+import type { ReadStep, TraceStep } from '../trace/index.ts';
 import type { Known } from '../values/index.ts';
 import type { Fact } from './facts.ts';
 
@@ -14,6 +14,16 @@ export type ClaimKind =
 /** Kinds of *not found*: a figure or a name that is presented as found and that nothing has. */
 export type NotFoundKind = 'unsupported_number' | 'unsupported_name';
 export type FindingKind = ClaimKind | NotFoundKind;
+
+/** An answer, and the calls that it is held against. */
+export interface TraceInput {
+  readonly prompt?: string | undefined;
+  readonly answer: string;
+  /** All tool calls of the run before the answer, in order; empty if there were none although tools were at hand. */
+  readonly steps?: readonly TraceStep[] | undefined;
+  /** More calls than `steps` may have been made: that one is missing then says nothing. */
+  readonly stepsArePartial?: boolean | undefined;
+}
 
 /** Words of the answer that a rule found, in UTF-16 code units. */
 export interface RuleFinding {

@@ -2,7 +2,7 @@
 import { isConditional, type Sentence } from '../answer/index.ts';
 import { type Figure, type Known, Slips } from '../values/index.ts';
 import { type Fact, OF_SEVERAL } from './facts.ts';
-import { against, perStatement } from './finding.ts';
+import { against } from './finding.ts';
 import type { AnswerReading, Rule } from './types.ts';
 
 /** Facts that are said of what is, whose value nothing has and nothing gives. */
@@ -32,17 +32,16 @@ const otherFigure: Rule = {
     const supported = reading.facts.flatMap((fact) =>
       fact.kind === 'figure' && fact.state === 'found' ? [Math.abs(fact.figure.value)] : [],
     );
-    return perStatement(
-      missing(reading).flatMap((fact) => {
-        if (fact.kind !== 'figure') return [];
-        const { figure, statement } = fact;
-        if (isConditional(statement) && figure.dimension !== 'money') return [];
-        const isWrong = isSlip(figure, reading.known)
-          ? !reading.known.computes(Math.abs(figure.value), supported)
-          : fact.state === 'missing' && fact.isStated && isInvented(figure, statement, reading);
-        return isWrong ? [against(fact.statement, reading.steps)] : [];
-      }),
-    );
+    return missing(reading).flatMap((fact) => {
+      if (fact.kind !== 'figure') return [];
+      const { figure, statement } = fact;
+      if (isConditional(statement) && figure.dimension !== 'money') return [];
+      const isWrong = isSlip(figure, reading.known)
+        ? !(fact.state === 'derived' && figure.dimension === 'percent') &&
+          !reading.known.computes(Math.abs(figure.value), supported)
+        : fact.state === 'missing' && fact.isStated && isInvented(figure, statement, reading);
+      return isWrong ? [against(statement, reading.steps)] : [];
+    });
   },
 };
 
@@ -54,7 +53,7 @@ function isInvented(figure: Figure, statement: Sentence, { known, steps }: Answe
     return false;
   const hasSame = (sign: RegExp) =>
     steps.some(({ tool, text, outcome }) => outcome === 'ok' && sign.test(`${tool} ${text}`));
-  if (dimension === 'temperature') return hasSame(/temp|°|\d\s?[CF]\b|celsius|fahrenheit|_c"/i);
+  if (dimension === 'temperature') return hasSame(/temp|°|degree|\d\s?[CF]\b|celsius|fahrenheit|_c"/i);
   if (dimension === 'percent') return hasSame(/%|percent|pct|rate|share/i);
   if (dimension === 'money') return hasSame(/[$€£¥]|price|cost|amount|fee|total|fare|balance|charge|saldo/i);
   return dimension === 'none' && isOfCounted(figure, statement, known);
@@ -80,11 +79,8 @@ const otherName: Rule = {
       fact.kind === 'name' && fact.name.kind === 'id' ? [fact] : [],
     );
     const slips = new Slips(facts.length === 0 ? [] : reading.known.ids);
-    const slipped = facts.filter(({ name }) => {
-      const id = name.text.replace(/^#/, '');
-      return slips.has(id);
-    });
-    return perStatement(slipped.map((fact) => against(fact.statement, reading.steps)));
+    const slipped = facts.filter(({ name }) => slips.has(name.text.replace(/^#/, '')));
+    return slipped.map(({ statement }) => against(statement, reading.steps));
   },
 };
 export const VALUE_RULES: readonly Rule[] = [otherFigure, otherName];

@@ -1,2 +1,2 @@
 export { sentenceEnds } from './sentence-ends.ts';
-export { computeSupport, type Support } from './support.ts';
+export { computeSupport, type Support, type SupportFinding } from './support.ts';

@@ -1,19 +1,12 @@
 import { type Alignment, Source } from './source.ts';
 import { type Token, Tokenizer, tokenSentences } from './tokens.ts';
 
-export interface SupportInput {
-  readonly prompt: string;
-  readonly answer: string;
-  /** What the answer should stand on. */
-  readonly source: string;
-}
-
-/** Words of the answer that its best passage does not support, in UTF-16 code units. */
+/** Words of the answer that its best passage does not support. */
 export interface SupportFinding {
   readonly kind: 'unsupported_number' | 'unsupported_name';
   readonly start: number;
   readonly end: number;
-  /** Place of the best passage in the source. */
+  /** Place of the best passage in the documents, if it is among the first million UTF-16 units. */
   readonly startContext?: number;
   readonly endContext?: number;
 }
@@ -24,6 +17,7 @@ export interface Support {
   /** How many sentences there are, and how many of them have no finding and half of their words in one passage. */
   readonly checked: number;
   readonly found: number;
+  /** Their places count UTF-16 code units. */
   readonly findings: readonly SupportFinding[];
   /** Share of the sources that was read, 0 to 1. */
   readonly sampled: number;
@@ -47,7 +41,7 @@ const CITED =
   /\(?\b(?:passages?|documents?|sources?|excerpts?|snippets?|references?) ?\d{1,2}(?:(?:,| and|,? ?&|,? or) ?\d{1,2}){0,8}\)?|\[\d{1,2}(?:, ?\d{1,2}){0,8}\]/gi;
 
 /** Holds an answer against its sources, sentence by sentence. `undefined` without sources or without a statement. */
-export function computeSupport({ prompt, answer, source: whole }: SupportInput): Support | undefined {
+export function computeSupport(prompt: string, answer: string, whole: string): Support | undefined {
   const given = takeSample(whole);
   // A retrieval that found nothing is evidence too: what is left to stand on is what the user said.
   const { text, sampled, placeOf } = given.text.trim() === '' ? takeSample(prompt) : given;

@@ -14,9 +14,6 @@ export interface Token {
   readonly isContent: boolean;
 }
 
-/** A part of a word as the texts of one answer share it; its places are those in the word. */
-type Part = Token;
-
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 const HIRAGANA = /\p{Script=Hiragana}/u;
 /** A word goes on over a sign if a part follows: "co-operate", "2019-05-04", "isn't". */
@@ -36,7 +33,8 @@ const MAX_STEM = 7;
 /** Reads texts into tokens. Every word is analyzed once, where it is first met. */
 export class Tokenizer {
   readonly #ids = new Map<string, number>();
-  readonly #words = new Map<string, readonly Part[]>();
+  /** Words as the texts of one answer share them; the places of their parts are those in the word. */
+  readonly #words = new Map<string, readonly Token[]>();
 
   /** @param from what is added to the places. */
   read(text: string, from = 0, most = MAX_TOKENS): readonly Token[] {
@@ -50,7 +48,7 @@ export class Tokenizer {
     return tokens;
   }
 
-  #listParts(word: string): readonly Part[] {
+  #listParts(word: string): readonly Token[] {
     let parts = this.#words.get(word);
     if (parts !== undefined) return parts;
     const isNumber = /\p{N}/u.test(word);

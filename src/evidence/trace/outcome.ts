@@ -10,21 +10,7 @@ import {
   readPassage,
   SUCCESSES,
 } from '../phrases/index.ts';
-import {
-  ASIDE,
-  bareKey,
-  COUNT_KEYS,
-  EFFECT_KEYS,
-  ERROR_KEYS,
-  EXIT_KEYS,
-  FAILED_KEYS,
-  MESSAGE_KEYS,
-  OF_CALL,
-  PAYLOADS,
-  SILENT_TOOLS,
-  STATE_KEYS,
-  SUCCESS_KEYS,
-} from './keys.ts';
+import { ASIDE, bareKey, hasKind, SILENT_TOOLS } from './keys.ts';
 import type { StepEnd } from './types.ts';
 
 /** Longer texts are documents: only how they begin, and what they count, is an end of the call. */
@@ -53,9 +39,9 @@ const FAILED_STATE: StepEnd = { outcome: 'failed', isState: true };
 
 export function readOutcome(value: unknown, toolWords: readonly string[], isRead: boolean): StepEnd {
   if (value === false) return FAILED;
-  if (value === '' && (!isRead || toolWords.some((word) => SILENT_TOOLS.has(word)))) return { outcome: 'ok' };
   // Many calls that change something answer nothing.
-  if (value === undefined || value === null || value === '') return { outcome: isRead ? 'empty' : 'ok' };
+  const isSilent = !isRead || (value === '' && toolWords.some((word) => SILENT_TOOLS.has(word)));
+  if (value === undefined || value === null || value === '') return { outcome: isSilent ? 'ok' : 'empty' };
   return readValue(value, { toolWords, isRead }, 0);
 }
 
@@ -75,7 +61,7 @@ function readList(list: readonly unknown[], call: Call, depth: number): StepEnd 
 }
 
 const ofCounts = (failed: number, done: number): StepEnd | undefined =>
-  failed === 0 ? undefined : done > 0 ? { outcome: 'partial', done } : FAILED_STATE;
+  failed === 0 ? undefined : done > 0 ? { outcome: 'partial' } : FAILED_STATE;
 
 function readText(text: string, { toolWords, isRead }: Call): StepEnd {
   const head = text.slice(0, HEAD_CHARS);
@@ -84,10 +70,13 @@ function readText(text: string, { toolWords, isRead }: Call): StepEnd {
   const none = EMPTY.find(passage);
   const isEmpty = none !== undefined && isShort && none.word <= MAX_EMPTY_WORD;
   if (isRead && isEmpty) return { outcome: 'empty' };
+  const counts = isRead ? undefined : countsIn(`${head}\n${text.slice(HEAD_CHARS).slice(-HEAD_CHARS)}`);
+  if (counts !== undefined && counts.failed > 0) return ofCounts(counts.failed, counts.done) ?? FAILED_STATE;
   const bad = failureIn(passage, toolWords);
   if ((bad !== undefined && bad.word <= MAX_OPENING_WORD) || HTTP_FAILURE.test(passage.lower)) return FAILED;
   if (bad !== undefined && isShort) return FAILED_STATE;
-  if (!isEmpty) return { outcome: 'ok' };
+  // `execute_sql` prints no rows of an update.
+  if (!isEmpty || toolWords.some((word) => SILENT_TOOLS.has(word))) return { outcome: 'ok' };
   // `glob`: a tool that is not named for an act may have looked for something.
   return { outcome: 'empty', hadNoEffect: toolWords.some((word) => ACTS.of(word).length > 0) };
 }
@@ -106,6 +95,15 @@ function failureIn(passage: Passage, toolWords: readonly string[]) {
 const saysFailure = (text: string, toolWords: readonly string[]): boolean =>
   failureIn(readPassage(text.slice(0, MAX_MESSAGE_CHARS).replace(/[_-]/g, ' ')), toolWords) !== undefined;
 
+/** "3 failed, 127 passed", "failed: 3" */
+const COUNTED =
+  /(?<![\d.,:])(\d{1,7})\s(?:\p{L}{2,12}\s)?(\p{L}{4,20})|(?<!\p{L})(\p{L}{2,20})\s?[:=：]\s?(\d{1,7})(?![\d.])/gu;
+function countsIn(text: string): { failed: number; done: number } {
+  const counts = { failed: 0, done: 0 };
+  for (const [, before, noun = '', key = noun, after] of text.toLowerCase().matchAll(COUNTED))
+    count(counts, key, Number(before ?? after));
+  return counts;
+}
 function count(counts: { failed: number; done: number }, word: string, number: number): void {
   if (FAILED_NOUNS.hasWord(word)) counts.failed += number;
   else if (SUCCESSES.hasWord(word) || word.endsWith('ed')) counts.done += number;
@@ -130,24 +128,29 @@ function readRecord(record: Record<string, unknown>, call: Call, depth: number):
   for (const name of names) {
     const value = record[name];
     const key = bareKey(name);
-    if (ERROR_KEYS.has(key) && !isNothing(value)) {
+    if (hasKind('error', key) && !isNothing(value)) {
       if (typeof value === 'number') counts.failed += value;
       else if (Array.isArray(value)) counts.failed += value.length;
       else isFailed = true;
-    } else if (STATE_KEYS.has(key) && isEnd(value)) isFailedState ||= isFailedEnd(value, toolWords);
+    } else if (hasKind('state', key) && isEnd(value)) isFailedState ||= isFailedEnd(value, toolWords);
     else if (typeof value === 'boolean') {
-      const isOwn = SUCCESS_KEYS.has(key) || toolWords.some((word) => isPastForm(key, word));
-      const isBad = FAILED_KEYS.has(key) ? value : !value && isOwn;
-      if (isRead && !FAILED_KEYS.has(key) && !/^(?:success|ok)/.test(key)) isFailedState ||= isBad;
+      const isOwn = hasKind('success', key) || toolWords.some((word) => isPastForm(key, word));
+      const isBad = hasKind('failed', key) ? value : !value && isOwn;
+      if (isRead && !hasKind('failed', key) && !/^(?:success|ok)/.test(key)) isFailedState ||= isBad;
       else isFailed ||= isBad;
-    } else if (EXIT_KEYS.has(key) && Number(value) > 0) isFailedState = true;
+    } else if (hasKind('exit', key) && Number(value) > 0) isFailedState = true;
     else if (typeof value === 'number' && !/code|rate|margin/.test(key)) {
       if (value > 0) count(counts, key, value);
-      else if (value === 0 && EFFECT_KEYS.has(key)) changedNothing = true;
+      else if (value === 0 && hasKind('effect', key)) changedNothing = true;
     } else if (Array.isArray(value) && !ASIDE.test(key)) {
       if (FAILED_NOUNS.hasWord(key) || SUCCESSES.hasWord(key)) count(counts, key, value.length);
       else if (!isRead && depth < MAX_DEPTH) parts = readList(value, call, depth);
-    } else if (isObject(value) && (PAYLOADS.has(key) || !isRead) && !ASIDE.test(key) && depth < MAX_DEPTH)
+    } else if (
+      isObject(value) &&
+      (hasKind('payload', key) || !isRead) &&
+      !ASIDE.test(key) &&
+      depth < MAX_DEPTH
+    )
       isFailedState ||= readRecord(value, call, depth + 1).outcome === 'failed';
     holdsNothing &&= saysNothing(key, value);
   }
@@ -156,8 +159,10 @@ function readRecord(record: Record<string, unknown>, call: Call, depth: number):
   const end = isRead ? undefined : ofCounts(counts.failed, counts.done);
   if (end !== undefined) return end;
   if (parts?.outcome === 'failed' || parts?.outcome === 'partial') return parts;
-  if (changedNothing && !isRead) return { outcome: 'empty', hadNoEffect: true };
-  return { outcome: holdsNothing && !names.every((name) => OF_CALL.has(bareKey(name))) ? 'empty' : 'ok' };
+  if (changedNothing && counts.done === 0 && !isRead) return { outcome: 'empty', hadNoEffect: true };
+  return {
+    outcome: holdsNothing && !names.every((name) => hasKind('ofCall', bareKey(name))) ? 'empty' : 'ok',
+  };
 }
 
 const firstKeys = (record: Record<string, unknown>): readonly string[] => {
@@ -174,7 +179,7 @@ const isEnd = (value: unknown): value is string | number =>
   (typeof value === 'string' && value.length < MAX_STATE_CHARS) || typeof value === 'number';
 
 const isFailedEnd = (value: string | number, toolWords: readonly string[]): boolean =>
-  typeof value === 'number' ? value >= 400 && value < 600 : saysFailure(value, toolWords);
+  /^[1-5]\d\d$/.test(String(value)) ? Number(value) >= 400 : saysFailure(String(value), toolWords);
 
 /** `enrolled` is said of `enroll`: `{"enrolled": false}` is a refusal. */
 const isPastForm = (key: string, verb: string): boolean =>
@@ -187,8 +192,8 @@ const saysNothing = (key: string, value: unknown): boolean =>
   value === null ||
   value === '' ||
   (Array.isArray(value) && value.length === 0) ||
-  (value === 0 && COUNT_KEYS.has(key)) ||
+  (value === 0 && hasKind('count', key)) ||
   (typeof value === 'string' &&
-    MESSAGE_KEYS.has(key) &&
+    hasKind('message', key) &&
     EMPTY.has(readPassage(value.slice(0, HEAD_CHARS)))) ||
-  OF_CALL.has(key);
+  hasKind('ofCall', key);

@@ -78,14 +78,13 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
     outcome,
     isBad: outcome === 'failed' || (outcome === 'empty' && end.hadNoEffect === true && !isRead),
     isRepaired: false,
-    done: outcome === 'partial' ? end.done : undefined,
     value,
     arguments: args,
     text,
     argumentsText,
     given: isRead ? argumentsText : textOfValue(withoutTexts(args), argumentsRoom),
     lower: `${text}\n${argumentsText}`.toLowerCase(),
-    isCut: saysPart(text) || (typeof value === 'string' ? value.length : text.length) >= stepRoom,
+    isCut: saysPart(value, text) || (typeof value === 'string' ? value.length : text.length) >= stepRoom,
     ids: idsIn(argumentsText),
     names: members.flatMap((one) => (typeof one === 'string' && one.length < 60 ? listNames(one) : [])),
     target: textOfValue(members.find(isShort) ?? members[0], MIN_CHARS),
@@ -121,8 +120,10 @@ function findEnd(given: TraceStep, value: unknown, toolWords: readonly string[],
 }
 
 const PART = /(?:\btruncated\b|\.{3}|…)[\])"'}>\s\\n]{0,12}$|(?:\.{3}|…)\s?\(?(?:and )?\d[\d,]{0,9} more\b/i;
-/** Whether a result says that it is not the whole. */
-const saysPart = (text: string): boolean => PART.test(text.slice(-PART_CHARS));
+/** Whether a result is not the whole: it says so, or is JSON that was cut. */
+const saysPart = (value: unknown, text: string): boolean =>
+  PART.test(text.slice(-PART_CHARS)) ||
+  (typeof value === 'string' && /^[[{]\s{0,40}["{[]/.test(value) && !/[\]}]$/.test(value));
 const PART_CHARS = 300;
 
 const SCHEMA_KEY = /["'\s](?:input_?schema|tool_description)["']?\s{0,2}:/i;
@@ -151,16 +152,23 @@ function isOnlyLooking(tool: string, words: readonly string[], acts: ReadonlySet
 }
 const STARTS: ReadonlySet<string> = new Set('open close process'.split(' '));
 
-/** The arguments of a call that is named for what it looks at say that it changes something. */
+/** The arguments of a call that is named for what it looks at say that it changes something: `{action: 'add'}`, `{set: 40}`. */
 const changes = (args: unknown): boolean =>
-  isObject(args) && Object.values(args).some((value) => typeof value === 'string' && STATEMENT.test(value));
+  isObject(args) &&
+  Object.entries(args).some(([key, value]) =>
+    typeof value === 'string'
+      ? STATEMENT.test(value) ||
+        (NAMES_ACT.test(key) && wordsOfName(value).some((word) => ACTS.of(word).length > 0))
+      : key === 'set' && value !== null,
+  );
+const NAMES_ACT = /^(?:action|operation|op|method|mode|command)$/i;
 /** SQL that changes something. */
 const STATEMENT =
   /^\s{0,8}(?:insert\s{1,8}into|update\s{1,8}\S{1,200}\s{1,8}set|delete\s{1,8}from|merge\s{1,8}into|(?:create|drop|alter|truncate)\s{1,8}(?:or\s{1,8}replace\s{1,8})?(?:table|view|index|schema|database))\b/i;
 
 const RUNS = /^(?:sql|query|db|database|shell|bash|sh|exec|execute|terminal|command|cmd|run)$/;
 const QUERY =
-  /^\s{0,8}(?:(?:select|show|describe|explain|with)\s(?![^;]{0,400}\b(?:insert|update|delete|drop|alter)\b)|(?:ls|cat|du|df|grep|find|head|tail|wc|ps|stat|git (?:log|status|diff|show))(?:\s|$))/i;
+  /^\s{0,8}(?:--[^\n]{0,200}\s{1,8}){0,8}(?:(?:select|show|describe|explain|with)\s(?![^;]{0,400}\b(?:insert|update|delete|drop|alter)\b)|(?:ls|cat|du|df|grep|find|head|tail|wc|ps|stat|git (?:log|status|diff|show))(?:\s|$))/i;
 /** `SELECT … FROM …`, `du -ah build`: a command that only reads. */
 const isQuery = (toolWords: readonly string[], args: unknown): boolean =>
   QUERY.test(findCommand(toolWords, args) ?? '');

@@ -17,8 +17,6 @@ export interface StepEnd {
   readonly outcome: StepOutcome;
   /** It failed by a state ("stopped"): of a call that looks, that of the thing. */
   readonly isState?: boolean;
-  /** How many parts went well. */
-  readonly done?: number;
   /** Of a call that writes: the result says that nothing was changed. */
   readonly hadNoEffect?: boolean;
 }
@@ -43,7 +41,6 @@ export interface ReadStep {
   readonly isBad: boolean;
   /** A later call did the same: the failure is repaired. */
   readonly isRepaired: boolean;
-  readonly done: number | undefined;
   readonly value: unknown;
   readonly arguments: unknown;
   /** The result as plain text, with nested JSON taken apart; cut. */

@@ -37,7 +37,7 @@ const MAX_FIGURES = 96;
 const MAX_AFTER = 60;
 
 const ABOUT = new Phrases({
-  en: 'about, around, roughly, approximately, approx, some, nearly, almost, over, under, more than, less than, at least, at most, up to, above, below, just, circa',
+  en: 'about, around, roughly, approximately, approx, some, nearly, almost, over, under, more than, less than, at least, at most, up to, above, below, exceeding, exceeds, exceed, just, circa',
   de: 'etwa, ungefähr, rund, knapp, über, unter, mindestens, höchstens, ca',
   es: 'unos, unas, casi, aproximadamente, más de, menos de',
   fr: 'environ, presque, plus de, moins de',

@@ -65,10 +65,6 @@ export class Known {
     return this.#set.size <= FEW;
   }
 
-  has(value: number): boolean {
-    return this.#set.has(value);
-  }
-
   /** Whether it has the figure: equal, rounded, as a share of one, in another unit or scale. */
   states(figure: Figure): boolean {
     const { value, plain, dimension, factor, raw, whole } = figure;
@@ -253,7 +249,7 @@ function listForms(number: number): readonly string[] {
   const plain = String(Math.abs(number));
   const [whole = '', decimals = ''] = plain.split('.');
   return [
-    `f${whole}${decimals}`,
+    `f${decimals.length}:${whole}${decimals}`,
     `c:${decimals.length <= 2 ? `${whole}.${decimals.padEnd(2, '0')}` : Math.abs(number).toFixed(2)}`,
   ];
 }

@@ -15,6 +15,7 @@ const ID =
 /** A number in groups: of a phone, of an account. */
 const IN_GROUPS = /\+?[A-Z]{0,4}\d[\dA-Z]{0,12}(?:[ -]\d[\dA-Z]{0,12}){2,9}(?!\w)/g;
 const MIN_GROUPED = 8;
+const A_DAY = /^(?:19|20)\d\d-[01]\d-[0-3]\d/;
 const MAX_NAMES = 64;
 
 /** The names in a text, places first; an identifier inside a place is none of its own. */
@@ -28,7 +29,8 @@ export function namesIn(text: string): readonly NamedThing[] {
   for (const { 0: place, index } of text.matchAll(PLACE))
     if (names.length < MAX_NAMES) take(index, place.replace(/[.,;:!?…]+$/, ''), 'place');
   for (const { 0: groups, index } of rest.matchAll(IN_GROUPS))
-    if (names.length < MAX_NAMES && groups.length >= MIN_GROUPED) take(index, groups, 'id');
+    if (names.length < MAX_NAMES && groups.length >= MIN_GROUPED && !A_DAY.test(groups))
+      take(index, groups, 'id');
   for (const match of rest.matchAll(ID)) {
     if (names.length >= MAX_NAMES) break;
     const [id] = match;

@@ -1,15 +1,5 @@
 /** Units and scales of numbers, as they are written. */
-export type Dimension =
-  | 'money'
-  | 'percent'
-  | 'temperature'
-  | 'length'
-  | 'mass'
-  | 'time'
-  | 'data'
-  | 'speed'
-  | 'ratio'
-  | 'none';
+export type Dimension = keyof typeof UNIT_TABLES | 'ratio' | 'none';
 
 /** Of each dimension the units with their size in its base unit, 1 if not given. */
 const UNIT_TABLES = {
@@ -23,9 +13,10 @@ const UNIT_TABLES = {
   time: 'ms=0.001 s sec secs second seconds min=60 mins=60 minute=60 minutes=60 minuten=60 minutos=60 h=3600 hr=3600 hrs=3600 hour=3600 hours=3600 stunden=3600 horas=3600 heures=3600 day=86400 days=86400 tage=86400 días=86400 jours=86400 week=604800 weeks=604800 month=2629800 months=2629800 year=31557600 years=31557600 分钟=60 小时=3600 時間=3600 天=86400 年=31557600',
   data: 'b kb=1e3 mb=1e6 gb=1e9 tb=1e12 bytes kib=1024 mib=1048576 gib=1073741824',
   speed: 'm/s km/h=0.277778 kmh=0.277778 kph=0.277778 mph=0.44704 knots=0.514444',
-} satisfies Partial<Record<Dimension, string>>;
+};
 
-const sizesIn = (table: string): (readonly [name: string, size: number])[] =>
+/** Names and their numbers: `km=1000 m`. */
+export const sizesIn = (table: string): (readonly [name: string, size: number])[] =>
   table.split(' ').map((entry) => {
     const [name = '', size = '1'] = entry.split('=');
     return [name, Number(size)] as const;

@@ -1,9 +1,9 @@
 /** Traces the strings and numbers of a call to where they came from. */
-import { type KeyedValue, keyedValuesIn, numberKey } from '../../evidence/index.ts';
 import { hasInvisible } from '../evidence/index.ts';
 import { type FieldPath, type FieldPattern, formatPath, standsWithin } from './fields.ts';
 import type { Origin, RunMemory } from './memory.ts';
 import type { SourceText, Wanted } from './source-text.ts';
+import { type KeyedValue, keyedValuesIn, numberKey } from './value-keys.ts';
 import { joinWords, namesThing, readForms, readWords, toKey } from './words.ts';
 
 /**

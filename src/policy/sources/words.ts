@@ -2,7 +2,7 @@
  * What a text is compared by: its words in a normal form, and its numbers, days and times as values. A word is what
  * stands between spaces, quotes and brackets, so that `john@company.co` is no part of `john@company.co.uk`.
  */
-import { keyedValuesIn } from '../../evidence/index.ts';
+import { keyedValuesIn } from './value-keys.ts';
 
 /** Stands before, between and after the words of a text. */
 const BREAK = '\u0001';
