@@ -591,9 +591,15 @@ const VERTEX = {
 };
 const AWS_SPAN = { ...ON_AWS, 'rpc.system': 'aws-api' };
 
+/** The schema of a minor version of the semantic conventions. */
+const toSchema = (minor: number) => `https://opentelemetry.io/schemas/1.${minor}.0`;
+
 /** Usage as public reports have it, with what is right. */
 const REPORTED: Readonly<
-  Record<string, readonly [attributes: Attributes, right: Partial<TraceRow>, by?: { scope: string }]>
+  Record<
+    string,
+    readonly [attributes: Attributes, right: Partial<TraceRow>, by?: { scope: string; schemaUrl?: string }]
+  >
 > = {
   'what was read is in the input, what was written is not (LiteLLM)': [
     {
@@ -1057,6 +1063,66 @@ const REPORTED: Readonly<
       'ai.usage.completionTokens': 0,
     },
     { prompt_tokens: 2000, cached_prompt_tokens: 1000, cost_usd: 0.00375 },
+  ],
+  'conventions without a name of a cache, in the name of another scope (Elastic)': [
+    TWO_THOUSAND,
+    { prompt_tokens: 2000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { scope: 'opentelemetry.instrumentation.openai', schemaUrl: toSchema(31) },
+  ],
+  'a scope of that name that states no conventions (Traceloop)': [
+    TWO_THOUSAND,
+    { prompt_tokens: 2000, cost_usd: 0.0054 },
+    { scope: 'opentelemetry.instrumentation.openai' },
+  ],
+  'conventions without a name of a cache, of a model without one': [
+    { ...TWO_THOUSAND, 'gen_ai.request.model': 'gpt-4-turbo' },
+    { prompt_tokens: 2000, cost_usd: 0.0212 },
+    { scope: 'any', schemaUrl: toSchema(39) },
+  ],
+  'what was read from a cache in a name that the conventions lacked': [
+    { ...TWO_THOUSAND, 'gen_ai.usage.cached_tokens': 1024 },
+    { prompt_tokens: 2000, cached_prompt_tokens: 1024, cost_usd: 0.00412 },
+    { scope: 'any', schemaUrl: toSchema(39) },
+  ],
+  'conventions with a name of a cache': [
+    TWO_THOUSAND,
+    { prompt_tokens: 2000, cost_usd: 0.0054 },
+    { scope: 'any', schemaUrl: toSchema(40) },
+  ],
+  'conventions without a name of a cache, of a writer that tells it (Agent Development Kit)': [
+    TWO_THOUSAND,
+    { prompt_tokens: 2000, cost_usd: 0.0054 },
+    { scope: 'gcp.vertex.agent', schemaUrl: toSchema(36) },
+  ],
+  'a net input of any provider (RubyLLM)': [
+    { ...TWO_THOUSAND, 'gen_ai.usage.cache_read.input_tokens': 1024 },
+    { prompt_tokens: 3024, cached_prompt_tokens: 1024, cost_usd: 0.00668 },
+    { scope: 'OpenTelemetry::Instrumentation::RubyLLM' },
+  ],
+  'little net input, and nothing of a cache (RubyLLM)': [
+    { ...TWO_THOUSAND, 'gen_ai.usage.input_tokens': 30 },
+    { prompt_tokens: 30, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { scope: 'OpenTelemetry::Instrumentation::RubyLLM' },
+  ],
+  'the usage of the start of a stream beside its output (AI SDK 5)': [
+    {
+      'ai.operationId': 'ai.streamText.doStream',
+      'ai.model.provider': 'anthropic.messages',
+      'ai.model.id': 'claude-sonnet-4-5',
+      'ai.response.providerMetadata':
+        '{"anthropic":{"usage":{"input_tokens":4,"output_tokens":1,"cache_creation_input_tokens":2183,"cache_read_input_tokens":0}}}',
+      'ai.usage.inputTokens': 4,
+      'ai.usage.outputTokens': 104,
+      'ai.usage.cachedInputTokens': 0,
+    },
+    { prompt_tokens: 2187, completion_tokens: 104, cost_usd: 0.00975825 },
+  ],
+  'a model and a usage as Python prints it, in no known name (LiteLLM)': [
+    {
+      'llm.None.model': 'claude-sonnet-4-5',
+      'llm.None.usage': "{'input_tokens': 1000, 'output_tokens': 40, 'cache_read_input_tokens': 400}",
+    },
+    { model: 'claude-sonnet-4-5', prompt_tokens: 1400, cost_usd: 0.00372 },
   ],
   'usage and cost of an agent (pi)': [
     {

@@ -8,13 +8,15 @@ interface KnownScope {
   readonly names: string;
   /** Where that can be read. */
   readonly source: string;
-  /** The provider whose input it passes on as it is, without cached tokens. */
+  /** The provider whose input it passes on as it is, without cached tokens; `all` where it takes them out of any. */
   readonly passesOn?: string;
   /**
    * `cache`: it never tells what was read from a cache, or not of a stream. `cache writes`: it tells that, and not what
    * was written. `cache and thoughts`: it never tells either, and its output has no thoughts.
    */
   readonly hides?: 'cache' | 'cache writes' | 'cache and thoughts';
+  /** The minor version of the conventions 1.x in the URL of its schema since it tells of a cache. */
+  readonly tellsFrom?: number;
   /** It cuts the place of an inference profile off a model's id, as `us.` or `global.`. */
   readonly cutsPlace?: true;
 }
@@ -125,8 +127,19 @@ const KNOWN_SCOPES: readonly KnownScope[] = [
   },
   {
     names: 'OpenTelemetry::Instrumentation::RubyLLM',
-    source: 'opentelemetry-instrumentation-ruby_llm: patches/chat.rb',
+    source: 'opentelemetry-instrumentation-ruby_llm: patches/chat.rb; ruby_llm: protocols/*/chat.rb',
+    passesOn: 'all',
     hides: 'cache',
+  },
+  {
+    names: 'gcp.vertex.agent',
+    source: 'google-adk: telemetry/tracing.py, _experimental_semconv.py',
+    tellsFrom: 36,
+  },
+  {
+    names: 'opentelemetry.instrumentation.google_genai',
+    source: 'OpenTelemetry contrib: generate_content.py; schemas in util/genai/handler.py',
+    tellsFrom: 37,
   },
   { names: 'auto.ai.litellm', source: 'sentry-python: integrations/litellm.py', hides: 'cache' },
 ];
@@ -134,6 +147,16 @@ const KNOWN_SCOPES: readonly KnownScope[] = [
 const BY_NAME: ReadonlyMap<string, KnownScope> = new Map(
   KNOWN_SCOPES.flatMap((scope) => scope.names.split(/\s+/).map((name) => [name, scope] as const)),
 );
+
+/** The first conventions 1.x with names of what was read from a cache and written to it. */
+const WITH_CACHE = 40;
+const SCHEMA = /^https:\/\/opentelemetry\.io\/schemas\/1\.(\d{1,3})\./;
+
+/** Whether its writer states conventions that have no name for what was read from a cache. */
+export function hasNoNameOfCache(schemaUrl: string | undefined, known: KnownScope | undefined): boolean {
+  const minor = SCHEMA.exec(schemaUrl ?? '')?.[1];
+  return minor !== undefined && Number(minor) < (known?.tellsFrom ?? WITH_CACHE);
+}
 
 export function findKnownScope(name: string | undefined): KnownScope | undefined {
   return name === undefined ? undefined : BY_NAME.get(name);

@@ -136,7 +136,7 @@ export function readScalars(attributes: JsonObject): Scalars {
       if (name === 'metadata') counts = takeMetadata(counts, attributes[name]);
       const other = placeOfOther(name);
       if (other === 'tier') serviceTier = betterTier(serviceTier, name, attributes[name]);
-      else if (other === 'model') otherModel ??= toText(attributes[name]);
+      else if (other === 'model') otherModel ??= toText(attributes[name])?.replaceAll('"', '');
       else if (other === 'cost') cost = betterCost(cost, costByWords(name), attributes);
       else if (other === 'object') usageObjects = withObject(usageObjects, name, attributes[name]);
       else if (other !== undefined) {
@@ -164,7 +164,7 @@ export function readScalars(attributes: JsonObject): Scalars {
       usageObjects = withObject(usageObjects, name, value);
     }
   }
-  if (counts !== undefined && otherModel) texts.model ??= otherModel;
+  if ((counts ?? usageObjects) !== undefined && otherModel) texts.model ??= otherModel;
   return { ...texts, counts, cost, usageObjects, serviceTier };
 }
 

@@ -70,6 +70,11 @@ export class UsageReader {
     return (this.#counts.cacheReadTokens ?? 0) > 0;
   }
 
+  /** The output as it was told. */
+  get output(): number {
+    return this.#counts.outputTokens ?? 0;
+  }
+
   /** What no table names, by the words of its name. */
   #takeOthers(value: JsonObject, node: UsageNode | undefined, path = ''): void {
     for (const name of Object.keys(value).slice(0, MAX_MEMBERS)) {
@@ -148,12 +153,11 @@ export class UsageReader {
 
   /** Whether a dialect that has the names of both counts the parts beside the whole. */
   #isApart(whole: UsageUnit, parts: readonly UsageUnit[], trait: 'cacheApart' | 'reasoningApart'): boolean {
-    const hasTotal = this.#counts.totalTokens !== undefined;
     return parts.some((part) =>
       this.#shareDialect(
         whole,
         part,
-        (dialect) => dialect[trait] === true || (dialect[trait] === 'by total' && !hasTotal),
+        ({ [trait]: is }) => is === true || (is === 'by total' && this.#counts.totalTokens === undefined),
       ),
     );
   }
