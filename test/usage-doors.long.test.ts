@@ -598,7 +598,11 @@ const toSchema = (minor: number) => `https://opentelemetry.io/schemas/1.${minor}
 const REPORTED: Readonly<
   Record<
     string,
-    readonly [attributes: Attributes, right: Partial<TraceRow>, by?: { scope: string; schemaUrl?: string }]
+    readonly [
+      attributes: Attributes,
+      right: Partial<TraceRow>,
+      by?: { scope: string; schemaUrl?: string; name?: string },
+    ]
   >
 > = {
   'what was read is in the input, what was written is not (LiteLLM)': [
@@ -1083,6 +1087,24 @@ const REPORTED: Readonly<
     { ...TWO_THOUSAND, 'gen_ai.usage.cached_tokens': 1024 },
     { prompt_tokens: 2000, cached_prompt_tokens: 1024, cost_usd: 0.00412 },
     { scope: 'any', schemaUrl: toSchema(39) },
+  ],
+  'conventions without a name of a cache, by the name of a constant (Azure)': [
+    TWO_THOUSAND,
+    { prompt_tokens: 2000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { scope: 'any', schemaUrl: 'https://opentelemetry.io/schemas/OpenTelemetrySchemaVersion.V1_23_1' },
+  ],
+  'what was read from a cache, twice in the input (OpenInference)': [
+    {
+      'openinference.span.kind': 'LLM',
+      'llm.provider': 'google',
+      'llm.model_name': 'gemini-2.5-flash',
+      'llm.token_count.prompt': 1433,
+      'llm.token_count.completion': 73,
+      'llm.token_count.total': 1506,
+      'llm.token_count.prompt_details.cache_read': 400,
+    },
+    { prompt_tokens: 1033, cached_prompt_tokens: 400, cost_usd: 0.0003844 },
+    { scope: 'openinference.instrumentation.google_genai', name: 'InteractionsResource.create' },
   ],
   'conventions with a name of a cache': [
     TWO_THOUSAND,

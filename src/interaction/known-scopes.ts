@@ -17,6 +17,8 @@ interface KnownScope {
   readonly hides?: 'cache' | 'cache writes' | 'cache and thoughts';
   /** The minor version of the conventions 1.x in the URL of its schema since it tells of a cache. */
   readonly tellsFrom?: number;
+  /** Spans, by `version name`, whose input has what was read from a cache twice. */
+  readonly countsTwice?: RegExp;
   /** It cuts the place of an inference profile off a model's id, as `us.` or `global.`. */
   readonly cutsPlace?: true;
 }
@@ -56,24 +58,12 @@ const KNOWN_SCOPES: readonly KnownScope[] = [
   { names: 'traceloop.tracer', source: 'Traceloop for Go: traceloop-sdk/sdk.go', hides: 'cache' },
   { names: 'langwatch', source: 'its published code in Python', hides: 'cache' },
   {
-    names: named(
+    names: `com.arize.langchain4j ${named(
       'openinference.instrumentation.',
       'agentspec beeai cohere google_adk groq haystack mistralai ollama portkey smolagents together vertexai',
-    ),
-    source: 'OpenInference: python/instrumentation has no name of a cached count in these',
-    hides: 'cache',
-  },
-  {
-    names: named(
-      '@arizeai/openinference-instrumentation-',
-      'anthropic beeai claude-agent-sdk bedrock-agent-runtime',
-    ),
-    source: 'OpenInference: likewise js/packages',
-    hides: 'cache',
-  },
-  {
-    names: 'com.arize.langchain4j',
-    source: 'OpenInference: likewise java/instrumentation',
+    )} ${named('@arizeai/openinference-instrumentation-', 'anthropic beeai claude-agent-sdk bedrock-agent-runtime')}`,
+    source:
+      'OpenInference: python/instrumentation, js/packages and java have no name of a cached count in these',
     hides: 'cache',
   },
   {
@@ -82,19 +72,14 @@ const KNOWN_SCOPES: readonly KnownScope[] = [
     hides: 'cache',
   },
   {
-    names: named(
+    names: `${named(
       'openlit.instrumentation.',
       'ag2 agent_framework agno crewai langgraph letta openai_agents pydantic_ai smolagents together',
-    ),
-    source: 'OpenLIT: likewise sdk/python',
-    hides: 'cache',
-  },
-  {
-    names: named(
+    )} ${named(
       '@openlit/instrumentation-',
       'cohere langgraph llamaindex mistral ollama openai-agents together vercel-ai vllm',
-    ),
-    source: 'OpenLIT: likewise sdk/typescript',
+    )}`,
+    source: 'OpenLIT: likewise sdk/python and sdk/typescript',
     hides: 'cache',
   },
   {
@@ -141,6 +126,11 @@ const KNOWN_SCOPES: readonly KnownScope[] = [
     source: 'OpenTelemetry contrib: generate_content.py; schemas in util/genai/handler.py',
     tellsFrom: 37,
   },
+  {
+    names: 'openinference.instrumentation.google_genai',
+    source: 'OpenInference: interactions_attributes.py; of 0.1.13 to 0.1.15, _utils.py',
+    countsTwice: /^0\.1\.1[3-5] |InteractionsResource/,
+  },
   { names: 'auto.ai.litellm', source: 'sentry-python: integrations/litellm.py', hides: 'cache' },
 ];
 
@@ -150,7 +140,8 @@ const BY_NAME: ReadonlyMap<string, KnownScope> = new Map(
 
 /** The first conventions 1.x with names of what was read from a cache and written to it. */
 const WITH_CACHE = 40;
-const SCHEMA = /^https:\/\/opentelemetry\.io\/schemas\/1\.(\d{1,3})\./;
+/** Azure's writes the name of its constant: `OpenTelemetrySchemaVersion.V1_23_1`. */
+const SCHEMA = /^https:\/\/opentelemetry\.io\/schemas\/(?:\w{1,40}\.V)?1[._](\d{1,3})[._]/;
 
 /** Whether its writer states conventions that have no name for what was read from a cache. */
 export function hasNoNameOfCache(schemaUrl: string | undefined, known: KnownScope | undefined): boolean {

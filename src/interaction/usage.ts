@@ -99,6 +99,8 @@ function readCounts(
   }
   const usage = counts.settle({ model, isExclusive, passesCountsOn: passesCountsOn(span, provider) });
   const units = attributes['observatory.usage_units'];
+  if (usage?.inputTokens !== undefined && hasCacheTwice(span))
+    return { ...usage, inputTokens: usage.inputTokens - (usage.cacheReadTokens ?? 0) };
   if (usage === undefined || units === undefined) return usage;
   return { ...usage, ...readUsageUnits(readJsonObject(units)) };
 }
@@ -138,6 +140,9 @@ const WITH_MIN_CACHED = /^(?:openai|azure\.|gcp\.|undefined$)/;
 
 const knownScope = ({ instrumentationScope: scope, attributes }: SpanView) =>
   findKnownScope(scope?.name) ?? findKnownScope(toText(attributes['sentry.origin']));
+
+const hasCacheTwice = (span: SpanView): boolean =>
+  knownScope(span)?.countsTwice?.test(`${span.instrumentationScope?.version} ${span.name}`) === true;
 
 /** The spans of Spring AI 1, which runs on Spring Boot 3 and has its tracer. */
 export function isSpringAi1({ instrumentationScope: scope }: SpanView): boolean {
