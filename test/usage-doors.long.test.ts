@@ -1142,7 +1142,8 @@ const REPORTED: Readonly<
   'a model and a usage as Python prints it, in no known name (LiteLLM)': [
     {
       'llm.None.model': 'claude-sonnet-4-5',
-      'llm.None.usage': "{'input_tokens': 1000, 'output_tokens': 40, 'cache_read_input_tokens': 400}",
+      'llm.None.usage':
+        "{'input_tokens': 1000, 'output_tokens': 40, 'cache_read_input_tokens': 400, 'cached': False, 'tier': None}",
     },
     { model: 'claude-sonnet-4-5', prompt_tokens: 1400, cost_usd: 0.00372 },
   ],
@@ -1165,6 +1166,43 @@ const WAYS: Readonly<Record<string, (span: ReadableSpan) => ReadableSpan>> = {
     return span;
   },
 };
+
+/** What a program passes by hand of usage that other libraries made: provider, usage; input and cost, null where it is open. */
+const PASSED: Readonly<Record<string, readonly [string, object, readonly [number, number | null]]>> = {
+  'counts of a cache in the names of Anthropic beside a total (MLflow)': [
+    'openai gpt-4o',
+    { input_tokens: 2000, output_tokens: 40, total_tokens: 2040, cache_read_input_tokens: 1024 },
+    [2000, 0.00412],
+  ],
+  'the same of Anthropic, whose input may leave them out': [
+    'anthropic claude-sonnet-4-5',
+    { input_tokens: 1000, output_tokens: 40, total_tokens: 1040, cache_read_input_tokens: 400 },
+    [1000, null],
+  ],
+  'the usage of the provider within that of a framework (Spring AI)': [
+    'anthropic claude-sonnet-4-5',
+    {
+      promptTokens: 1000,
+      completionTokens: 40,
+      totalTokens: 1040,
+      nativeUsage: { input_tokens: 1000, output_tokens: 40, cache_read_input_tokens: 400 },
+    },
+    [1400, 0.00372],
+  ],
+  'a net input of Bedrock (AWS SDK)': [
+    'aws.bedrock us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+    { inputTokens: 1000, outputTokens: 40, totalTokens: 1440, cacheReadInputTokens: 400 },
+    [1400, 0.004092],
+  ],
+};
+
+for (const [name, [call, usage, [input, cost]]] of Object.entries(PASSED)) {
+  test(`passed usage: ${name}`, async () => {
+    const [provider = '', model = ''] = call.split(' ');
+    const read = await record({ provider, model, usage } as unknown as Case, undefined);
+    assert.deepEqual([read.tokens[0], read.cost], [input, cost]);
+  });
+}
 
 for (const [name, [attributes, right, scope]] of Object.entries(REPORTED)) {
   test(`reported usage: ${name}`, () => {

@@ -200,7 +200,8 @@ function withObject(
 function readPythonObject(value: unknown): JsonObject | undefined {
   if (typeof value !== 'string' || value.length > MAX_OBJECT_CHARS || !/^\{[\w\s':{},.-]*\}$/.test(value))
     return undefined;
-  return readJsonObject(value.replaceAll("'", '"').replace(/\bNone\b/g, 'null'));
+  const json = value.replaceAll("'", '"').replace(/\bNone\b/g, 'null');
+  return readJsonObject(json.replace(/\b(?:True|False)\b/g, (word) => word.toLowerCase()));
 }
 
 function findUsage({ usage, usage_metadata, usageMetadata }: JsonObject): JsonObject | undefined {

@@ -84,7 +84,7 @@ function readCounts(
   const { attributes } = span;
   // Our own estimate is not reported usage.
   if (attributes['observatory.tokens_estimated'] === true) return undefined;
-  const isExclusive = EXCLUSIVE.has(provider) || (provider === undefined && /claude/i.test(model ?? ''));
+  const isExclusive = countsNet(provider, model);
   for (const { object, attribute } of objects) {
     const usage = readUsageObject(object, { model, attribute, isExclusive });
     // A whole usage is more than the instrumentation made of it, unless that tells of a cache and it does not.
@@ -104,6 +104,10 @@ function readCounts(
   if (usage === undefined || units === undefined) return usage;
   return { ...usage, ...readUsageUnits(readJsonObject(units)) };
 }
+
+/** Whether the provider's own input leaves out cached tokens. */
+const countsNet = (provider: string | undefined, model: string | undefined): boolean =>
+  EXCLUSIVE.has(provider) || /claude/i.test(model ?? '');
 
 /** Whether the input leaves out cached tokens, whatever the total says. AI SDK 4 and 5 pass it on; 6 has it apart. */
 function passesCountsOn(span: SpanView, provider: string | undefined): boolean {
@@ -232,9 +236,12 @@ export function readUsageBeside(
  * The usage that a program passes: in our own words, or in those of any provider. One in which nothing can be read is
  * logged, for its call then has no tokens.
  */
-export function readGivenUsage(value: unknown): Pick<Interaction, 'usage' | 'providerCostUsd'> {
+export function readGivenUsage(
+  value: unknown,
+  { provider, model }: Interaction = {},
+): Pick<Interaction, 'usage' | 'providerCostUsd'> {
   if (!isObject(value)) return {};
-  const read = readUsageObject(value);
+  const read = readUsageObject(value, { model, isExclusive: countsNet(provider, model) });
   const providerCostUsd = readReportedCost(value);
   if (read === undefined) {
     if (providerCostUsd === undefined) diag.warn(UNREADABLE);

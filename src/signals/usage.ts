@@ -15,6 +15,7 @@ import {
 } from './usage-place.ts';
 
 type Counts = { [U in UsageUnit]?: number };
+type Trait = 'cacheApart' | 'reasoningApart' | 'isUnsure';
 
 /** Counts gathered from names of any dialect, in any order. */
 export class UsageReader {
@@ -114,7 +115,10 @@ export class UsageReader {
         !INCLUSIVE_MODEL.test(model ?? '') &&
         !(isOwnTotal && totalTokens !== undefined) &&
         (passesCountsOn || this.#isApart('inputTokens', CACHE_UNITS, 'cacheApart')),
-      isUnsure: isExclusive && !INCLUSIVE_MODEL.test(model ?? '') && this.#hasTrait('isUnsure'),
+      isUnsure:
+        isExclusive &&
+        !INCLUSIVE_MODEL.test(model ?? '') &&
+        this.#isApart('inputTokens', CACHE_UNITS, 'isUnsure'),
       written:
         this.#shareDialect('inputTokens', 'cacheReadTokens') &&
         !CACHE_WRITES.some((unit) => this.#shareDialect('inputTokens', unit)),
@@ -142,7 +146,7 @@ export class UsageReader {
 
   /** With audio and images, where the dialect counts them beside the input and the output, as all else. */
   #withMedia(parts: WholeAndParts): WholeAndParts {
-    if (!this.#hasTrait('mediaApart')) return parts;
+    if (this.#places.inputTokens?.dialects.some((dialect) => dialect.mediaApart) !== true) return parts;
     const { totalTokens, inputAudioTokens, inputImageTokens, outputAudioTokens, outputImageTokens } =
       this.#counts;
     const input = addUp(parts.input, inputAudioTokens, inputImageTokens) ?? 0;
@@ -152,7 +156,7 @@ export class UsageReader {
   }
 
   /** Whether a dialect that has the names of both counts the parts beside the whole. */
-  #isApart(whole: UsageUnit, parts: readonly UsageUnit[], trait: 'cacheApart' | 'reasoningApart'): boolean {
+  #isApart(whole: UsageUnit, parts: readonly UsageUnit[], trait: Trait): boolean {
     return parts.some((part) =>
       this.#shareDialect(
         whole,
@@ -168,11 +172,6 @@ export class UsageReader {
     return (
       this.#places[other]?.dialects.some((dialect) => dialects.includes(dialect) && isRight(dialect)) === true
     );
-  }
-
-  /** Whether a dialect of the input has a trait. */
-  #hasTrait(trait: 'isUnsure' | 'mediaApart'): boolean {
-    return this.#places.inputTokens?.dialects.some((dialect) => dialect[trait] === true) === true;
   }
 
   #others(): TokenUsage {
@@ -291,7 +290,7 @@ const MAX_REQUESTS = 64;
 
 /** Reads a usage object of any dialect, such as that of a provider's answer. Getters that throw are the caller's to catch. */
 export function readUsageObject(value: unknown, context: UsageContext = {}): TokenUsage | undefined {
-  const usage = readOne(value, context);
+  const usage = readOne(isObject(value) ? value.nativeUsage : undefined, context) ?? readOne(value, context);
   const iterations = readList(isObject(value) ? value.iterations : undefined);
   return usage === undefined || iterations.length < 2 ? usage : sumOfIterations(usage, iterations);
 }
