@@ -1,5 +1,5 @@
 /** Reads token counts, in the names of any dialect, into the sense of the semantic conventions. */
-import type { UsageDialect, UsageUnit } from '../base/index.ts';
+import { FEE_UNITS, type UsageDialect, type UsageUnit } from '../base/index.ts';
 import { addUp, isObject, type JsonObject, readList, toText } from '../json/index.ts';
 import type { RequestUsage, TokenUsage } from './cost.ts';
 import { listModes, readModes } from './modes.ts';
@@ -214,8 +214,7 @@ export const OTHER_UNITS = [
   'outputImageTokens',
   'outputVideoTokens',
   'citationTokens',
-  'webSearches',
-  'fileSearches',
+  ...FEE_UNITS,
   'audioSeconds',
 ] as const satisfies readonly UsageUnit[];
 
