@@ -50,7 +50,7 @@ const KNOWN_SCOPES: readonly KnownScope[] = [
   { names: 'openlit.instrumentation.bedrock', source: 'its published code', passesOn: 'aws.bedrock' },
   {
     names: 'openlit.anthropic',
-    source: 'OpenLIT for Go: instrumentation/anthropic/instrumentor.go, streaming.go',
+    source: 'OpenLIT for Go: anthropic/*.go',
     passesOn: 'anthropic',
     hides: 'cache',
   },
@@ -105,27 +105,15 @@ const KNOWN_SCOPES: readonly KnownScope[] = [
     hides: 'cache writes',
   },
   { names: 'io.opentelemetry.openai-java-1.1', source: 'run with 2.31.1-alpha', hides: 'cache' },
-  {
-    names: 'io.opentelemetry.contrib.php.openaiphp',
-    source: 'opentelemetry-php-contrib: OpenAIPHPInstrumentation.php',
-    hides: 'cache',
-  },
+  { names: 'io.opentelemetry.contrib.php.openaiphp', source: 'OpenAIPHPInstrumentation.php', hides: 'cache' },
   {
     names: 'OpenTelemetry::Instrumentation::RubyLLM',
     source: 'opentelemetry-instrumentation-ruby_llm: patches/chat.rb; ruby_llm: protocols/*/chat.rb',
     passesOn: 'all',
     hides: 'cache',
   },
-  {
-    names: 'gcp.vertex.agent',
-    source: 'google-adk: telemetry/tracing.py, _experimental_semconv.py',
-    tellsFrom: 36,
-  },
-  {
-    names: 'opentelemetry.instrumentation.google_genai',
-    source: 'OpenTelemetry contrib: generate_content.py; schemas in util/genai/handler.py',
-    tellsFrom: 37,
-  },
+  { names: 'gcp.vertex.agent', source: 'google-adk: telemetry/tracing.py', tellsFrom: 36 },
+  { names: 'opentelemetry.instrumentation.google_genai', source: 'its generate_content.py', tellsFrom: 37 },
   {
     names: 'openinference.instrumentation.google_genai',
     source: 'OpenInference: interactions_attributes.py; of 0.1.13 to 0.1.15, _utils.py',
