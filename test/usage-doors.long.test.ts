@@ -591,9 +591,19 @@ const VERTEX = {
 };
 const AWS_SPAN = { ...ON_AWS, 'rpc.system': 'aws-api' };
 
+/** The schema of a minor version of the semantic conventions. */
+const toSchema = (minor: number) => `https://opentelemetry.io/schemas/1.${minor}.0`;
+
 /** Usage as public reports have it, with what is right. */
 const REPORTED: Readonly<
-  Record<string, readonly [attributes: Attributes, right: Partial<TraceRow>, by?: { scope: string }]>
+  Record<
+    string,
+    readonly [
+      attributes: Attributes,
+      right: Partial<TraceRow>,
+      by?: { scope: string; schemaUrl?: string; name?: string },
+    ]
+  >
 > = {
   'what was read is in the input, what was written is not (LiteLLM)': [
     {
@@ -1058,6 +1068,85 @@ const REPORTED: Readonly<
     },
     { prompt_tokens: 2000, cached_prompt_tokens: 1000, cost_usd: 0.00375 },
   ],
+  'conventions without a name of a cache, in the name of another scope (Elastic)': [
+    TWO_THOUSAND,
+    { prompt_tokens: 2000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { scope: 'opentelemetry.instrumentation.openai', schemaUrl: toSchema(31) },
+  ],
+  'a scope of that name that states no conventions (Traceloop)': [
+    TWO_THOUSAND,
+    { prompt_tokens: 2000, cost_usd: 0.0054 },
+    { scope: 'opentelemetry.instrumentation.openai' },
+  ],
+  'conventions without a name of a cache, of a model without one': [
+    { ...TWO_THOUSAND, 'gen_ai.request.model': 'gpt-4-turbo' },
+    { prompt_tokens: 2000, cost_usd: 0.0212 },
+    { scope: 'any', schemaUrl: toSchema(39) },
+  ],
+  'what was read from a cache in a name that the conventions lacked': [
+    { ...TWO_THOUSAND, 'gen_ai.usage.cached_tokens': 1024 },
+    { prompt_tokens: 2000, cached_prompt_tokens: 1024, cost_usd: 0.00412 },
+    { scope: 'any', schemaUrl: toSchema(39) },
+  ],
+  'conventions without a name of a cache, by the name of a constant (Azure)': [
+    TWO_THOUSAND,
+    { prompt_tokens: 2000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { scope: 'any', schemaUrl: 'https://opentelemetry.io/schemas/OpenTelemetrySchemaVersion.V1_23_1' },
+  ],
+  'what was read from a cache, twice in the input (OpenInference)': [
+    {
+      'openinference.span.kind': 'LLM',
+      'llm.provider': 'google',
+      'llm.model_name': 'gemini-2.5-flash',
+      'llm.token_count.prompt': 1433,
+      'llm.token_count.completion': 73,
+      'llm.token_count.total': 1506,
+      'llm.token_count.prompt_details.cache_read': 400,
+    },
+    { prompt_tokens: 1033, cached_prompt_tokens: 400, cost_usd: 0.0003844 },
+    { scope: 'openinference.instrumentation.google_genai', name: 'InteractionsResource.create' },
+  ],
+  'conventions with a name of a cache': [
+    TWO_THOUSAND,
+    { prompt_tokens: 2000, cost_usd: 0.0054 },
+    { scope: 'any', schemaUrl: toSchema(40) },
+  ],
+  'conventions without a name of a cache, of a writer that tells it (Agent Development Kit)': [
+    TWO_THOUSAND,
+    { prompt_tokens: 2000, cost_usd: 0.0054 },
+    { scope: 'gcp.vertex.agent', schemaUrl: toSchema(36) },
+  ],
+  'a net input of any provider (RubyLLM)': [
+    { ...TWO_THOUSAND, 'gen_ai.usage.cache_read.input_tokens': 1024 },
+    { prompt_tokens: 3024, cached_prompt_tokens: 1024, cost_usd: 0.00668 },
+    { scope: 'OpenTelemetry::Instrumentation::RubyLLM' },
+  ],
+  'little net input, and nothing of a cache (RubyLLM)': [
+    { ...TWO_THOUSAND, 'gen_ai.usage.input_tokens': 30 },
+    { prompt_tokens: 30, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { scope: 'OpenTelemetry::Instrumentation::RubyLLM' },
+  ],
+  'the usage of the start of a stream beside its output (AI SDK 5)': [
+    {
+      'ai.operationId': 'ai.streamText.doStream',
+      'ai.model.provider': 'anthropic.messages',
+      'ai.model.id': 'claude-sonnet-4-5',
+      'ai.response.providerMetadata':
+        '{"anthropic":{"usage":{"input_tokens":4,"output_tokens":1,"cache_creation_input_tokens":2183,"cache_read_input_tokens":0}}}',
+      'ai.usage.inputTokens': 4,
+      'ai.usage.outputTokens': 104,
+      'ai.usage.cachedInputTokens': 0,
+    },
+    { prompt_tokens: 2187, completion_tokens: 104, cost_usd: 0.00975825 },
+  ],
+  'a model and a usage as Python prints it, in no known name (LiteLLM)': [
+    {
+      'llm.None.model': 'claude-sonnet-4-5',
+      'llm.None.usage':
+        "{'input_tokens': 1000, 'output_tokens': 40, 'cache_read_input_tokens': 400, 'cached': False, 'tier': None}",
+    },
+    { model: 'claude-sonnet-4-5', prompt_tokens: 1400, cost_usd: 0.00372 },
+  ],
   'usage and cost of an agent (pi)': [
     {
       ...CLAUDE,
@@ -1077,6 +1166,43 @@ const WAYS: Readonly<Record<string, (span: ReadableSpan) => ReadableSpan>> = {
     return span;
   },
 };
+
+/** What a program passes by hand of usage that other libraries made: provider, usage; input and cost, null where it is open. */
+const PASSED: Readonly<Record<string, readonly [string, object, readonly [number, number | null]]>> = {
+  'counts of a cache in the names of Anthropic beside a total (MLflow)': [
+    'openai gpt-4o',
+    { input_tokens: 2000, output_tokens: 40, total_tokens: 2040, cache_read_input_tokens: 1024 },
+    [2000, 0.00412],
+  ],
+  'the same of Anthropic, whose input may leave them out': [
+    'anthropic claude-sonnet-4-5',
+    { input_tokens: 1000, output_tokens: 40, total_tokens: 1040, cache_read_input_tokens: 400 },
+    [1000, null],
+  ],
+  'the usage of the provider within that of a framework (Spring AI)': [
+    'anthropic claude-sonnet-4-5',
+    {
+      promptTokens: 1000,
+      completionTokens: 40,
+      totalTokens: 1040,
+      nativeUsage: { input_tokens: 1000, output_tokens: 40, cache_read_input_tokens: 400 },
+    },
+    [1400, 0.00372],
+  ],
+  'a net input of Bedrock (AWS SDK)': [
+    'aws.bedrock us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+    { inputTokens: 1000, outputTokens: 40, totalTokens: 1440, cacheReadInputTokens: 400 },
+    [1400, 0.004092],
+  ],
+};
+
+for (const [name, [call, usage, [input, cost]]] of Object.entries(PASSED)) {
+  test(`passed usage: ${name}`, async () => {
+    const [provider = '', model = ''] = call.split(' ');
+    const read = await record({ provider, model, usage } as unknown as Case, undefined);
+    assert.deepEqual([read.tokens[0], read.cost], [input, cost]);
+  });
+}
 
 for (const [name, [attributes, right, scope]] of Object.entries(REPORTED)) {
   test(`reported usage: ${name}`, () => {

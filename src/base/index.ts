@@ -96,7 +96,15 @@ export { hasDiagLogger, useStderrDiag, warnAtOnce, warnVisibly } from './stderr-
 export { countOutputsUsed, onStdinUse, onStdoutUse, withStdoutUnused } from './stdio-use.ts';
 export { nodeProblem } from './supported-node.ts';
 export { injectWithin, isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
-export { splitNames, USAGE_UNITS, type UsageDialect, type UsageUnit } from './usage-dialect.ts';
+export {
+  FEE_UNITS,
+  FEES,
+  type FeeUnit,
+  splitNames,
+  USAGE_UNITS,
+  type UsageDialect,
+  type UsageUnit,
+} from './usage-dialect.ts';
 export {
   ANSWER_ATTRIBUTES,
   USAGE_ATTRIBUTES,

@@ -1,5 +1,16 @@
 /** How a table of names of token counts is written. */
 
+/** What is charged by the thousand: the name of its price in the table, and the word for it where there is none. */
+export const FEES = {
+  /** Searches of the web, and of files, that the provider made. */
+  webSearches: { price: 'web_searches_kcount', word: 'web_search' },
+  fileSearches: { price: 'storage_searches_kcount', word: 'file_search' },
+} as const;
+
+export type FeeUnit = keyof typeof FEES;
+
+export const FEE_UNITS = Object.keys(FEES) as readonly FeeUnit[];
+
 /** What is counted. Tokens of a kind are part of the input or the output, unless their entry says that they are not. */
 export const USAGE_UNITS = [
   'inputTokens',
@@ -21,8 +32,7 @@ export const USAGE_UNITS = [
   'outputImageTokens',
   'outputVideoTokens',
   'citationTokens',
-  'webSearches',
-  'fileSearches',
+  ...FEE_UNITS,
   /** Of the audio that was given, where that is what is charged. */
   'audioSeconds',
 ] as const;

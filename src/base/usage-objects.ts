@@ -122,9 +122,10 @@ export const USAGE_OBJECTS: readonly UsageDialect[] = [
     },
   },
   {
-    source: 'Anthropic Messages: usage',
+    source: 'Anthropic Messages: usage, which has no total; where one is told, another wrote it',
     on: 'json',
-    cacheApart: true,
+    cacheApart: 'by total',
+    isUnsure: true,
     names: {
       inputTokens: 'input_tokens',
       outputTokens: 'output_tokens',
@@ -191,6 +192,16 @@ export const USAGE_OBJECTS: readonly UsageDialect[] = [
       cacheWriteTokens: 'cacheWriteInputTokens cacheWriteInputTokenCount',
       cacheWrite5mTokens: 'cacheDetails.5M',
       cacheWrite1hTokens: 'cacheDetails.1H',
+    },
+  },
+  {
+    source: 'Spring AI 2: Usage of org.springframework.ai.chat.metadata',
+    on: 'json',
+    isUnsure: true,
+    names: {
+      inputTokens: 'promptTokens',
+      cacheReadTokens: 'cacheReadInputTokens',
+      cacheWriteTokens: 'cacheWriteInputTokens',
     },
   },
   {

@@ -169,7 +169,7 @@ function describeModelCall<T>(call: ModelCall<T>): SpanDescription<T> {
       prompt: call.prompt,
       model,
       provider,
-      ...readGivenUsage(call.usage),
+      ...readGivenUsage(call.usage, { provider, model }),
       retrievedContext: call.retrievedContext,
       steps: call.steps,
       toolResultSummary: call.toolResultSummary,

@@ -8,13 +8,17 @@ interface KnownScope {
   readonly names: string;
   /** Where that can be read. */
   readonly source: string;
-  /** The provider whose input it passes on as it is, without cached tokens. */
+  /** The provider whose input it passes on as it is, without cached tokens; `all` where it takes them out of any. */
   readonly passesOn?: string;
   /**
    * `cache`: it never tells what was read from a cache, or not of a stream. `cache writes`: it tells that, and not what
    * was written. `cache and thoughts`: it never tells either, and its output has no thoughts.
    */
   readonly hides?: 'cache' | 'cache writes' | 'cache and thoughts';
+  /** The minor version of the conventions 1.x in the URL of its schema since it tells of a cache. */
+  readonly tellsFrom?: number;
+  /** Spans, by `version name`, whose input has what was read from a cache twice. */
+  readonly countsTwice?: RegExp;
   /** It cuts the place of an inference profile off a model's id, as `us.` or `global.`. */
   readonly cutsPlace?: true;
 }
@@ -46,7 +50,7 @@ const KNOWN_SCOPES: readonly KnownScope[] = [
   { names: 'openlit.instrumentation.bedrock', source: 'its published code', passesOn: 'aws.bedrock' },
   {
     names: 'openlit.anthropic',
-    source: 'OpenLIT for Go: instrumentation/anthropic/instrumentor.go, streaming.go',
+    source: 'OpenLIT for Go: anthropic/*.go',
     passesOn: 'anthropic',
     hides: 'cache',
   },
@@ -54,24 +58,12 @@ const KNOWN_SCOPES: readonly KnownScope[] = [
   { names: 'traceloop.tracer', source: 'Traceloop for Go: traceloop-sdk/sdk.go', hides: 'cache' },
   { names: 'langwatch', source: 'its published code in Python', hides: 'cache' },
   {
-    names: named(
+    names: `com.arize.langchain4j ${named(
       'openinference.instrumentation.',
       'agentspec beeai cohere google_adk groq haystack mistralai ollama portkey smolagents together vertexai',
-    ),
-    source: 'OpenInference: python/instrumentation has no name of a cached count in these',
-    hides: 'cache',
-  },
-  {
-    names: named(
-      '@arizeai/openinference-instrumentation-',
-      'anthropic beeai claude-agent-sdk bedrock-agent-runtime',
-    ),
-    source: 'OpenInference: likewise js/packages',
-    hides: 'cache',
-  },
-  {
-    names: 'com.arize.langchain4j',
-    source: 'OpenInference: likewise java/instrumentation',
+    )} ${named('@arizeai/openinference-instrumentation-', 'anthropic beeai claude-agent-sdk bedrock-agent-runtime')}`,
+    source:
+      'OpenInference: python/instrumentation, js/packages and java have no name of a cached count in these',
     hides: 'cache',
   },
   {
@@ -80,19 +72,14 @@ const KNOWN_SCOPES: readonly KnownScope[] = [
     hides: 'cache',
   },
   {
-    names: named(
+    names: `${named(
       'openlit.instrumentation.',
       'ag2 agent_framework agno crewai langgraph letta openai_agents pydantic_ai smolagents together',
-    ),
-    source: 'OpenLIT: likewise sdk/python',
-    hides: 'cache',
-  },
-  {
-    names: named(
+    )} ${named(
       '@openlit/instrumentation-',
       'cohere langgraph llamaindex mistral ollama openai-agents together vercel-ai vllm',
-    ),
-    source: 'OpenLIT: likewise sdk/typescript',
+    )}`,
+    source: 'OpenLIT: likewise sdk/python and sdk/typescript',
     hides: 'cache',
   },
   {
@@ -118,15 +105,19 @@ const KNOWN_SCOPES: readonly KnownScope[] = [
     hides: 'cache writes',
   },
   { names: 'io.opentelemetry.openai-java-1.1', source: 'run with 2.31.1-alpha', hides: 'cache' },
-  {
-    names: 'io.opentelemetry.contrib.php.openaiphp',
-    source: 'opentelemetry-php-contrib: OpenAIPHPInstrumentation.php',
-    hides: 'cache',
-  },
+  { names: 'io.opentelemetry.contrib.php.openaiphp', source: 'OpenAIPHPInstrumentation.php', hides: 'cache' },
   {
     names: 'OpenTelemetry::Instrumentation::RubyLLM',
-    source: 'opentelemetry-instrumentation-ruby_llm: patches/chat.rb',
+    source: 'opentelemetry-instrumentation-ruby_llm: patches/chat.rb; ruby_llm: protocols/*/chat.rb',
+    passesOn: 'all',
     hides: 'cache',
+  },
+  { names: 'gcp.vertex.agent', source: 'google-adk: telemetry/tracing.py', tellsFrom: 36 },
+  { names: 'opentelemetry.instrumentation.google_genai', source: 'its generate_content.py', tellsFrom: 37 },
+  {
+    names: 'openinference.instrumentation.google_genai',
+    source: 'OpenInference: interactions_attributes.py; of 0.1.13 to 0.1.15, _utils.py',
+    countsTwice: /^0\.1\.1[3-5] |InteractionsResource/,
   },
   { names: 'auto.ai.litellm', source: 'sentry-python: integrations/litellm.py', hides: 'cache' },
 ];
@@ -134,6 +125,17 @@ const KNOWN_SCOPES: readonly KnownScope[] = [
 const BY_NAME: ReadonlyMap<string, KnownScope> = new Map(
   KNOWN_SCOPES.flatMap((scope) => scope.names.split(/\s+/).map((name) => [name, scope] as const)),
 );
+
+/** The first conventions 1.x with names of what was read from a cache and written to it. */
+const WITH_CACHE = 40;
+/** Azure's writes the name of its constant: `OpenTelemetrySchemaVersion.V1_23_1`. */
+const SCHEMA = /^https:\/\/opentelemetry\.io\/schemas\/(?:\w{1,40}\.V)?1[._](\d{1,3})[._]/;
+
+/** Whether its writer states conventions that have no name for what was read from a cache. */
+export function hasNoNameOfCache(schemaUrl: string | undefined, known: KnownScope | undefined): boolean {
+  const minor = SCHEMA.exec(schemaUrl ?? '')?.[1];
+  return minor !== undefined && Number(minor) < (known?.tellsFrom ?? WITH_CACHE);
+}
 
 export function findKnownScope(name: string | undefined): KnownScope | undefined {
   return name === undefined ? undefined : BY_NAME.get(name);

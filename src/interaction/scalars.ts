@@ -136,7 +136,7 @@ export function readScalars(attributes: JsonObject): Scalars {
       if (name === 'metadata') counts = takeMetadata(counts, attributes[name]);
       const other = placeOfOther(name);
       if (other === 'tier') serviceTier = betterTier(serviceTier, name, attributes[name]);
-      else if (other === 'model') otherModel ??= toText(attributes[name]);
+      else if (other === 'model') otherModel ??= toText(attributes[name])?.replaceAll('"', '');
       else if (other === 'cost') cost = betterCost(cost, costByWords(name), attributes);
       else if (other === 'object') usageObjects = withObject(usageObjects, name, attributes[name]);
       else if (other !== undefined) {
@@ -164,7 +164,7 @@ export function readScalars(attributes: JsonObject): Scalars {
       usageObjects = withObject(usageObjects, name, value);
     }
   }
-  if (counts !== undefined && otherModel) texts.model ??= otherModel;
+  if ((counts ?? usageObjects) !== undefined && otherModel) texts.model ??= otherModel;
   return { ...texts, counts, cost, usageObjects, serviceTier };
 }
 
@@ -200,7 +200,8 @@ function withObject(
 function readPythonObject(value: unknown): JsonObject | undefined {
   if (typeof value !== 'string' || value.length > MAX_OBJECT_CHARS || !/^\{[\w\s':{},.-]*\}$/.test(value))
     return undefined;
-  return readJsonObject(value.replaceAll("'", '"').replace(/\bNone\b/g, 'null'));
+  const json = value.replaceAll("'", '"').replace(/\bNone\b/g, 'null');
+  return readJsonObject(json.replace(/\b(?:True|False)\b/g, (word) => word.toLowerCase()));
 }
 
 function findUsage({ usage, usage_metadata, usageMetadata }: JsonObject): JsonObject | undefined {

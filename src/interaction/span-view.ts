@@ -11,7 +11,11 @@ export interface SpanView {
   readonly attributes: JsonObject;
   readonly events?: readonly SpanEventView[] | undefined;
   readonly instrumentationScope?:
-    | { readonly name: string; readonly version?: string | undefined }
+    | {
+        readonly name: string;
+        readonly version?: string | undefined;
+        readonly schemaUrl?: string | undefined;
+      }
     | undefined;
 }
 

@@ -17,7 +17,7 @@ import {
   UsageReader,
 } from '../signals/index.ts';
 import { interactionKind, isModelCall } from './kind.ts';
-import { EXCLUSIVE, findKnownScope } from './known-scopes.ts';
+import { EXCLUSIVE, findKnownScope, hasNoNameOfCache } from './known-scopes.ts';
 import { readJsonObject, type Scalars, type UsageObject } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
 import type { Interaction } from './types.ts';
@@ -84,24 +84,37 @@ function readCounts(
   const { attributes } = span;
   // Our own estimate is not reported usage.
   if (attributes['observatory.tokens_estimated'] === true) return undefined;
-  const isExclusive = EXCLUSIVE.has(provider) || (provider === undefined && /claude/i.test(model ?? ''));
+  const isExclusive = countsNet(provider, model);
   for (const { object, attribute } of objects) {
     const usage = readUsageObject(object, { model, attribute, isExclusive });
     // A whole usage is more than the instrumentation made of it, unless that tells of a cache and it does not.
     const isWhole = usage?.inputTokens !== undefined && usage.outputTokens !== undefined;
-    if (isWhole && (usage.cacheReadTokens !== undefined || !counts.tellsCache)) return usage;
+    if (isWhole && (usage.cacheReadTokens !== undefined || !counts.tellsCache)) {
+      // Anthropic's of the start of a stream has the output of then.
+      return isExclusive && usage.outputTokens < counts.output
+        ? { ...usage, outputTokens: counts.output }
+        : usage;
+    }
     counts.takeObject(object, attribute);
   }
   const usage = counts.settle({ model, isExclusive, passesCountsOn: passesCountsOn(span, provider) });
   const units = attributes['observatory.usage_units'];
+  if (usage?.inputTokens !== undefined && hasCacheTwice(span))
+    return { ...usage, inputTokens: usage.inputTokens - (usage.cacheReadTokens ?? 0) };
   if (usage === undefined || units === undefined) return usage;
   return { ...usage, ...readUsageUnits(readJsonObject(units)) };
 }
 
+/** Whether the provider's own input leaves out cached tokens. */
+const countsNet = (provider: string | undefined, model: string | undefined): boolean =>
+  EXCLUSIVE.has(provider) || /claude/i.test(model ?? '');
+
 /** Whether the input leaves out cached tokens, whatever the total says. AI SDK 4 and 5 pass it on; 6 has it apart. */
 function passesCountsOn(span: SpanView, provider: string | undefined): boolean {
+  const passesOn = knownScope(span)?.passesOn;
+  if (passesOn === 'all') return true;
   if (!EXCLUSIVE.has(provider)) return false;
-  if (isOfAwsSdk(span) || knownScope(span)?.passesOn === provider) return true;
+  if (isOfAwsSdk(span) || passesOn === provider) return true;
   return (
     toText(span.attributes['ai.operationId']) !== undefined &&
     span.attributes['ai.usage.inputTokenDetails.noCacheTokens'] === undefined
@@ -132,6 +145,9 @@ const WITH_MIN_CACHED = /^(?:openai|azure\.|gcp\.|undefined$)/;
 const knownScope = ({ instrumentationScope: scope, attributes }: SpanView) =>
   findKnownScope(scope?.name) ?? findKnownScope(toText(attributes['sentry.origin']));
 
+const hasCacheTwice = (span: SpanView): boolean =>
+  knownScope(span)?.countsTwice?.test(`${span.instrumentationScope?.version} ${span.name}`) === true;
+
 /** The spans of Spring AI 1, which runs on Spring Boot 3 and has its tracer. */
 export function isSpringAi1({ instrumentationScope: scope }: SpanView): boolean {
   return scope?.name === 'org.springframework.boot' && scope.version?.startsWith('3.') === true;
@@ -150,7 +166,9 @@ function leavesOutCache(span: SpanView, provider: string | undefined, objects: n
   if (attributes['mlflow.chat.tokenUsage'] !== undefined) return objects < 2 && EXCLUSIVE.has(provider);
   // LangChain4j's langchain4j-observation: ChatModelDocumentation.java.
   if (attributes.input_tokens !== undefined && attributes.outcome !== undefined) return true;
-  return isOfAwsSdk(span) || isSpringAi1(span) || /^cache(?: and|$)/.test(knownScope(span)?.hides ?? '');
+  const known = knownScope(span);
+  if (hasNoNameOfCache(span.instrumentationScope?.schemaUrl, known)) return true;
+  return isOfAwsSdk(span) || isSpringAi1(span) || /^cache(?: and|$)/.test(known?.hides ?? '');
 }
 
 const THOUGHTS_UNTOLD = 'thoughts untold';
@@ -166,12 +184,12 @@ function withUntold(
 ): TokenUsage | undefined {
   if (usage === undefined) return usage;
   const untold: string[] = [];
-  const isExclusive = EXCLUSIVE.has(provider);
+  const scope = knownScope(span);
+  const isExclusive = EXCLUSIVE.has(provider) || scope?.passesOn === 'all';
   const { inputTokens = 0, cacheReadTokens, cacheWriteTokens } = usage;
   const mayHaveCached = isExclusive || inputTokens >= MIN_CACHED || !WITH_MIN_CACHED.test(`${provider}`);
   if (cacheReadTokens === undefined && mayHaveCached && leavesOutCache(span, provider, objects))
     untold.push(CACHE_UNTOLD);
-  const scope = knownScope(span);
   if (scope?.hides === 'cache writes' && isExclusive && cacheWriteTokens === undefined)
     untold.push(CACHE_UNTOLD);
   if (scope?.hides === 'cache and thoughts' && usage.reasoningTokens === undefined && !tellsTotal(span))
@@ -218,9 +236,12 @@ export function readUsageBeside(
  * The usage that a program passes: in our own words, or in those of any provider. One in which nothing can be read is
  * logged, for its call then has no tokens.
  */
-export function readGivenUsage(value: unknown): Pick<Interaction, 'usage' | 'providerCostUsd'> {
+export function readGivenUsage(
+  value: unknown,
+  { provider, model }: Interaction = {},
+): Pick<Interaction, 'usage' | 'providerCostUsd'> {
   if (!isObject(value)) return {};
-  const read = readUsageObject(value);
+  const read = readUsageObject(value, { model, isExclusive: countsNet(provider, model) });
   const providerCostUsd = readReportedCost(value);
   if (read === undefined) {
     if (providerCostUsd === undefined) diag.warn(UNREADABLE);

@@ -1,5 +1,7 @@
+import { FEE_UNITS, FEES, type FeeUnit } from '../base/index.ts';
+
 /** Tokens of one model call, in the sense of semconv 1.41: input includes cached tokens, output includes reasoning. */
-export interface TokenUsage {
+export interface TokenUsage extends Readonly<Partial<Record<FeeUnit, number | undefined>>> {
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
   /** Part of `inputTokens` read from the provider's cache. */
@@ -23,9 +25,6 @@ export interface TokenUsage {
   readonly outputVideoTokens?: number | undefined;
   /** Tokens of citations, beside the output (Perplexity). */
   readonly citationTokens?: number | undefined;
-  /** Searches of the web, and of files, that the provider made and charges apart. */
-  readonly webSearches?: number | undefined;
-  readonly fileSearches?: number | undefined;
   /** Seconds of the audio that was given, which some transcriptions cost in place of tokens. */
   readonly audioSeconds?: number | undefined;
   /** What else the price depends on, in the provider's words: `speed fast`, `geo us`, `traffic ON_DEMAND_FLEX`. */
@@ -54,7 +53,7 @@ export type Rate =
     };
 
 /** Rates of a model's tokens. Cached tokens, reasoning and media of the input without a rate are charged as text is. */
-export interface ModelRates {
+export interface ModelRates extends Readonly<Partial<Record<FeeUnit, Rate | undefined>>> {
   readonly input?: Rate | undefined;
   readonly output?: Rate | undefined;
   readonly cacheRead?: Rate | undefined;
@@ -72,9 +71,6 @@ export interface ModelRates {
   readonly citation?: Rate | undefined;
   /** US dollars per thousand requests. */
   readonly requests?: Rate | undefined;
-  /** US dollars per thousand searches. */
-  readonly webSearches?: Rate | undefined;
-  readonly fileSearches?: Rate | undefined;
   /** US dollars per hour of the audio that was given. */
   readonly audioHours?: Rate | undefined;
 }
@@ -115,12 +111,11 @@ export function toCost(usage: TokenUsage, rates: ModelRates): CallCost {
     tokensUsd += (tokens * rateAt(rate, input)) / PER_MILLION;
   }
   let feesUsd = rateAt(rates.requests ?? 0, input) / PER_THOUSAND;
-  for (const [count = 0, rate, unit] of [
-    [usage.webSearches, rates.webSearches, 'web_search'],
-    [usage.fileSearches, rates.fileSearches, 'file_search'],
-  ] as const) {
+  for (const unit of FEE_UNITS) {
+    const { [unit]: count = 0 } = usage;
+    const rate = rates[unit];
     if (count === 0) continue;
-    if (rate === undefined) return { missing: unit };
+    if (rate === undefined) return { missing: FEES[unit].word };
     feesUsd += (count * rateAt(rate, input)) / PER_THOUSAND;
   }
   return { tokensUsd, feesUsd };

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { FEE_UNITS, FEES } from '../base/index.ts';
 import type { ModelRates, Rate } from './cost.ts';
 
 /** The key of a price: provider, model and time. */
@@ -102,8 +103,7 @@ const RATE_KEYS: readonly (readonly [keyof ModelRates, string])[] = [
   ['outputVideo', 'output_video_mtok'],
   ['citation', 'output_citation_mtok'],
   ['requests', 'requests_kcount'],
-  ['webSearches', 'web_searches_kcount'],
-  ['fileSearches', 'storage_searches_kcount'],
+  ...FEE_UNITS.map((unit) => [unit, FEES[unit].price] as const),
   ['audioHours', 'input_audio_hours'],
 ];
 

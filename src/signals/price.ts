@@ -1,3 +1,4 @@
+import { FEE_UNITS } from '../base/index.ts';
 import { type CallCost, type ModelRates, type TokenUsage, toCost } from './cost.ts';
 import { CACHE_UNTOLD, listModes, PLACE_UNTOLD, priceModes } from './modes.ts';
 import type { PriceOverrides } from './price-overrides.ts';
@@ -76,11 +77,15 @@ const PLACE = /^[a-z-]{2,6}\.[a-z\d]+\./;
 /** The requests behind a call have sizes, and maybe models, of their own. */
 function priceRequests(usage: TokenUsage, model: string, input: PriceInput): Price {
   if (usage.disagrees === true) return { costSource: 'unpriced: tokens_disagree' };
-  const { modes, webSearches, fileSearches, requests = [] } = usage;
+  const { modes, requests = [] } = usage;
+  const fees = Object.fromEntries(FEE_UNITS.map((unit) => [unit, usage[unit]]));
   let costUsd = 0;
   for (const [index, request] of requests.entries()) {
-    const searches = index === 0 ? { webSearches, fileSearches } : {};
-    const price = priceRequest({ ...request, ...searches, modes }, request.model ?? model, input);
+    const price = priceRequest(
+      { ...request, ...(index === 0 ? fees : {}), modes },
+      request.model ?? model,
+      input,
+    );
     if (price.costUsd === undefined) return price;
     costUsd += price.costUsd;
   }

@@ -1,5 +1,5 @@
 /** Reads token counts, in the names of any dialect, into the sense of the semantic conventions. */
-import type { UsageDialect, UsageUnit } from '../base/index.ts';
+import { FEE_UNITS, type UsageDialect, type UsageUnit } from '../base/index.ts';
 import { addUp, isObject, type JsonObject, readList, toText } from '../json/index.ts';
 import type { RequestUsage, TokenUsage } from './cost.ts';
 import { listModes, readModes } from './modes.ts';
@@ -15,6 +15,7 @@ import {
 } from './usage-place.ts';
 
 type Counts = { [U in UsageUnit]?: number };
+type Trait = 'cacheApart' | 'reasoningApart' | 'isUnsure';
 
 /** Counts gathered from names of any dialect, in any order. */
 export class UsageReader {
@@ -70,6 +71,11 @@ export class UsageReader {
     return (this.#counts.cacheReadTokens ?? 0) > 0;
   }
 
+  /** The output as it was told. */
+  get output(): number {
+    return this.#counts.outputTokens ?? 0;
+  }
+
   /** What no table names, by the words of its name. */
   #takeOthers(value: JsonObject, node: UsageNode | undefined, path = ''): void {
     for (const name of Object.keys(value).slice(0, MAX_MEMBERS)) {
@@ -109,7 +115,10 @@ export class UsageReader {
         !INCLUSIVE_MODEL.test(model ?? '') &&
         !(isOwnTotal && totalTokens !== undefined) &&
         (passesCountsOn || this.#isApart('inputTokens', CACHE_UNITS, 'cacheApart')),
-      isUnsure: isExclusive && !INCLUSIVE_MODEL.test(model ?? '') && this.#hasTrait('isUnsure'),
+      isUnsure:
+        isExclusive &&
+        !INCLUSIVE_MODEL.test(model ?? '') &&
+        this.#isApart('inputTokens', CACHE_UNITS, 'isUnsure'),
       written:
         this.#shareDialect('inputTokens', 'cacheReadTokens') &&
         !CACHE_WRITES.some((unit) => this.#shareDialect('inputTokens', unit)),
@@ -137,7 +146,7 @@ export class UsageReader {
 
   /** With audio and images, where the dialect counts them beside the input and the output, as all else. */
   #withMedia(parts: WholeAndParts): WholeAndParts {
-    if (!this.#hasTrait('mediaApart')) return parts;
+    if (this.#places.inputTokens?.dialects.some((dialect) => dialect.mediaApart) !== true) return parts;
     const { totalTokens, inputAudioTokens, inputImageTokens, outputAudioTokens, outputImageTokens } =
       this.#counts;
     const input = addUp(parts.input, inputAudioTokens, inputImageTokens) ?? 0;
@@ -147,13 +156,12 @@ export class UsageReader {
   }
 
   /** Whether a dialect that has the names of both counts the parts beside the whole. */
-  #isApart(whole: UsageUnit, parts: readonly UsageUnit[], trait: 'cacheApart' | 'reasoningApart'): boolean {
-    const hasTotal = this.#counts.totalTokens !== undefined;
+  #isApart(whole: UsageUnit, parts: readonly UsageUnit[], trait: Trait): boolean {
     return parts.some((part) =>
       this.#shareDialect(
         whole,
         part,
-        (dialect) => dialect[trait] === true || (dialect[trait] === 'by total' && !hasTotal),
+        ({ [trait]: is }) => is === true || (is === 'by total' && this.#counts.totalTokens === undefined),
       ),
     );
   }
@@ -164,11 +172,6 @@ export class UsageReader {
     return (
       this.#places[other]?.dialects.some((dialect) => dialects.includes(dialect) && isRight(dialect)) === true
     );
-  }
-
-  /** Whether a dialect of the input has a trait. */
-  #hasTrait(trait: 'isUnsure' | 'mediaApart'): boolean {
-    return this.#places.inputTokens?.dialects.some((dialect) => dialect[trait] === true) === true;
   }
 
   #others(): TokenUsage {
@@ -211,8 +214,7 @@ export const OTHER_UNITS = [
   'outputImageTokens',
   'outputVideoTokens',
   'citationTokens',
-  'webSearches',
-  'fileSearches',
+  ...FEE_UNITS,
   'audioSeconds',
 ] as const satisfies readonly UsageUnit[];
 
@@ -287,7 +289,7 @@ const MAX_REQUESTS = 64;
 
 /** Reads a usage object of any dialect, such as that of a provider's answer. Getters that throw are the caller's to catch. */
 export function readUsageObject(value: unknown, context: UsageContext = {}): TokenUsage | undefined {
-  const usage = readOne(value, context);
+  const usage = readOne(isObject(value) ? value.nativeUsage : undefined, context) ?? readOne(value, context);
   const iterations = readList(isObject(value) ? value.iterations : undefined);
   return usage === undefined || iterations.length < 2 ? usage : sumOfIterations(usage, iterations);
 }

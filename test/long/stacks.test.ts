@@ -1,7 +1,7 @@
 /**
  * Frameworks and instrumentations, Python's in the versions of test/fixtures/stacks/*.txt and those of npm, export to a
  * collector what they did with a provider that keeps count: each call is stored once, with the provider's tokens and their
- * price. Those of npm alone and beside ours. Every second list of packages; `OBSERVATORY_TEST_SIZE=million` takes all.
+ * price. Those of npm alone and beside ours.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -15,7 +15,6 @@ import { type CountingProvider, startCountingProvider } from '../support/countin
 import { noPostgres, type PostgresServer, runSql, startPostgres } from '../support/postgres-server.ts';
 import { PATIENT } from '../support/programs.ts';
 import { noPyPi, noPython, pythonProgram, pythonWithPackages } from '../support/python.ts';
-import { everyOther } from '../support/size.ts';
 
 /** Programs by the list of packages that they need; with `cached` false the framework tells of no cached tokens. */
 const PROGRAMS: readonly {
@@ -40,9 +39,6 @@ const PROGRAMS: readonly {
   { packages: 'g', program: 'traceloop_openai' },
   { packages: 'h', program: 'google_adk_agent' },
 ];
-
-/** Lists that are installed in every long run. */
-const LISTS = everyOther(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'], 0);
 
 const OPENTELEMETRY = [
   '@opentelemetry/api@1.9.1',
@@ -147,7 +143,6 @@ describe('frameworks over OTLP', { skip, concurrency: 2 }, () => {
   }
 
   for (const { packages, program, tellsCached } of PROGRAMS) {
-    if (!LISTS.includes(packages)) continue;
     test(`${program} (${packages}): each call once, with its tokens and its cost`, {
       skip: skipPython,
       timeout: 600_000,

@@ -9,6 +9,7 @@ import {
 export interface SpanFixture {
   readonly name?: string;
   readonly scope?: string;
+  readonly schemaUrl?: string | undefined;
   readonly kind?: SpanKind;
   readonly attributes?: Attributes;
   readonly events?: readonly { readonly name: string; readonly attributes?: Attributes }[];
@@ -22,7 +23,11 @@ export function recordSpan(fixture: SpanFixture): ReadableSpan {
     spanLimits: { attributeCountLimit: Number.POSITIVE_INFINITY },
   });
   const span = provider
-    .getTracer(fixture.scope ?? 'test')
+    .getTracer(
+      fixture.scope ?? 'test',
+      undefined,
+      fixture.schemaUrl === undefined ? {} : { schemaUrl: fixture.schemaUrl },
+    )
     .startSpan(fixture.name ?? 'span', fixture.kind === undefined ? {} : { kind: fixture.kind });
   span.setAttributes(fixture.attributes ?? {});
   for (const event of fixture.events ?? []) span.addEvent(event.name, event.attributes);
