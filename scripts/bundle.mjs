@@ -21,6 +21,7 @@ const ENTRIES = {
   instrumentation: 'entries/instrumentation',
   register: 'setup/register',
   next: 'setup/next',
+  worker: 'setup/worker',
   policy: 'entries/policy',
   orchestrator: 'entries/orchestrator',
   golden: 'entries/golden',

@@ -77,6 +77,7 @@ test('package.json has these entries and no other, each with its declarations', 
     ...Object.fromEntries(expected),
     './golden': { ...files('golden'), 'node-addons': { require: './dist/lib/golden.cjs' } },
     './next': { ...files('next'), 'edge-light': './dist/lib/next-edge.js' },
+    './worker': files('worker'),
     './package.json': './package.json',
   });
 });
@@ -179,6 +180,7 @@ test('no entry loads more packages than the API, and the instrumentations what t
       'execution',
       'collector',
       'cli',
+      'worker',
     ].map((entry) => [entry, loadOf(entry).packages]),
   );
   assert.deepEqual(packages, {
@@ -193,5 +195,7 @@ test('no entry loads more packages than the API, and the instrumentations what t
     execution: [api],
     collector: [api],
     cli: [],
+    // Bundled with what it needs, which nothing could load later.
+    worker: [api, '@opentelemetry/sdk-trace'],
   });
 });

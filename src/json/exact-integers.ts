@@ -9,9 +9,15 @@ import { endOfJsonString, isObject, type JsonObject } from './lenient-json.ts';
 /** Longer integers are read as JSON.parse reads them: comparing them takes quadratic time. */
 const MAX_DIGITS = 400;
 const DIGITS = /^-?[1-9]\d{15,}$/;
-/** Stands before the digits while a text is parsed or written. No text from outside can hold it. */
-const MARK = `integer ${randomUUID()} `;
-const MARKED = new RegExp(`"${MARK}(-?\\d+)"`, 'g');
+let mark = '';
+/**
+ * Stands before the digits while a text is parsed or written. No text from outside can hold it. Made when it is first
+ * needed: workerd gives no random values while a program loads.
+ */
+function toMark(): string {
+  mark ||= `integer ${randomUUID()} `;
+  return mark;
+}
 
 /** The members of objects and lists that were integers. */
 const integers = new WeakMap<object, Set<string>>();
@@ -40,6 +46,7 @@ export function parseExactJson(text: string): unknown {
 /** Encloses the integers in a JSON text that no double holds; the same text where there is none. */
 function markIntegers(text: string): string {
   if (!/[1-9]\d{15}/.test(text)) return text;
+  toMark();
   const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
   let out = '';
   let done = 0;
@@ -51,23 +58,23 @@ function markIntegers(text: string): string {
       for (let found = number.exec(text); found !== null && found.index < end; found = number.exec(text)) {
         const [digits] = found;
         if (!isExactInteger(digits)) continue;
-        out += `${text.slice(done, found.index)}"${MARK}${digits}"`;
+        out += `${text.slice(done, found.index)}"${mark}${digits}"`;
         done = found.index + digits.length;
       }
     }
     at = quote < 0 ? text.length : endOfJsonString(text, quote);
   }
   // A name is no number: with the digits as they are this is no JSON.
-  return new RegExp(`"${MARK}-?\\d+"\\s*:`).test(out + text.slice(done)) ? text : out + text.slice(done);
+  return new RegExp(`"${mark}-?\\d+"\\s*:`).test(out + text.slice(done)) ? text : out + text.slice(done);
 }
 
 function unmark(value: unknown): unknown {
-  if (typeof value === 'string') return value.startsWith(MARK) ? value.slice(MARK.length) : value;
+  if (typeof value === 'string') return value.startsWith(mark) ? value.slice(mark.length) : value;
   if (typeof value !== 'object' || value === null) return value;
   const container = value as Record<string, unknown>;
   for (const key of Object.keys(container)) {
     const member = container[key];
-    if (typeof member === 'string' && member.startsWith(MARK)) noteInteger(container, key);
+    if (typeof member === 'string' && member.startsWith(mark)) noteInteger(container, key);
     const read = unmark(member);
     if (read !== member) container[key] = read;
   }
@@ -90,7 +97,8 @@ export function withIntegers(args: JsonObject, schema: unknown): JsonObject {
 
 /** A JSON text, or the value of a header, in which the integers of {@link withIntegers} are numbers. */
 export function writeIntegers(text: string): string {
-  return text.includes(MARK) ? text.replace(MARKED, '$1').replaceAll(MARK, '') : text;
+  if (mark === '' || !text.includes(mark)) return text;
+  return text.replace(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1').replaceAll(mark, '');
 }
 
 function holdsInteger(value: unknown): boolean {
@@ -105,10 +113,10 @@ function marked(value: unknown, schemas: readonly unknown[], root: unknown, wasI
     const takesNumber = types.has('integer') || types.has('number');
     return takesNumber === takesText
       ? wasInteger
-        ? MARK + value
+        ? toMark() + value
         : value
       : takesNumber
-        ? MARK + value
+        ? toMark() + value
         : value;
   }
   if (typeof value !== 'object' || value === null) return value;

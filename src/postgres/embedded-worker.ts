@@ -3,8 +3,6 @@ import { ObservatoryError } from '../base/index.ts';
 import { toError } from './database-error.ts';
 import type { EmbeddedAnswer, EmbeddedRequest, EmbeddedThreadData } from './embedded-thread.ts';
 
-const PROGRAM = new URL('./embedded-thread.js', import.meta.url);
-
 /** Deeper than Postgres allows its own stack to be, since PGlite does not survive an overflow of the thread's. */
 const STACK_MB = 32;
 
@@ -28,7 +26,7 @@ export class EmbeddedWorker {
   constructor(data: EmbeddedThreadData) {
     // Preloaded hooks are not needed there.
     const { NODE_OPTIONS: _, ...env } = process.env;
-    this.#worker = new Worker(PROGRAM, {
+    this.#worker = new Worker(new URL('./embedded-thread.js', import.meta.url), {
       workerData: data,
       execArgv: [],
       env,

@@ -47,13 +47,16 @@ export function toAttributes(values: FieldValues): Attributes {
  */
 export function setFields(span: WritableSpan, values: FieldValues): FieldValues {
   const { attributes } = span;
+  // Priced only here: a sender without the price wrote that it is unknown.
+  const isPriced = values.cost_usd !== undefined && attributes[COST_USD] === undefined;
   let last: string | undefined;
   for (const key in values) {
     const column = key as AttributeColumn;
     const value = values[column];
     if (value === undefined) continue;
     const name = toAttribute(column);
-    if (attributes[name] !== undefined || hasFieldValue(attributes, column, value)) continue;
+    const isSet = attributes[name] !== undefined && !(isPriced && column === 'cost_source');
+    if (isSet || hasFieldValue(attributes, column, value)) continue;
     span.setAttribute(name, value);
     last = name;
   }
@@ -84,6 +87,7 @@ export function hasField(
   return attributes[toAttribute(column)] !== undefined || hasFieldValue(attributes, column, value);
 }
 
+const COST_USD = toAttribute('cost_usd');
 const NONE: FieldValues = Object.freeze({});
 
 /** The first `count` values. */

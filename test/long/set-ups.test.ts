@@ -11,6 +11,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { startCollector } from '../../src/collector/index.ts';
 import { openDatabase, refreshRollups } from '../../src/postgres/index.ts';
 import { ROOT } from '../support/consumer.ts';
 import { freePort } from '../support/free-port.ts';
@@ -25,6 +26,7 @@ import { CALL, placesOf, sentSpans } from '../support/span-places.ts';
 
 const run = promisify(execFile);
 const skip = noPostgres();
+const ANYWHERE = { host: '127.0.0.1', port: 0 };
 /** How long nothing may arrive until everything has. */
 const QUIET_MS = 1500;
 
@@ -155,6 +157,10 @@ async function runApp(setUp: SetUp, place: Place, peer: Peer, database?: string)
   await writeFile(file, '');
   await using lambda = await LambdaEmulator.start(() => child.pid as number);
   const port = await freePort();
+  await using service =
+    database === undefined || setUp.sends !== true
+      ? undefined
+      : await startCollector({ databaseUrl: database, http: ANYWHERE, grpc: false, health: ANYWHERE });
   const child = spawn('sh', ['-c', `exec env ${place.command}`], {
     cwd: place.folder,
     timeout: 60_000,
@@ -169,7 +175,7 @@ async function runApp(setUp: SetUp, place: Place, peer: Peer, database?: string)
       AWS_LAMBDA_RUNTIME_API: lambda.address,
       LAMBDA_TASK_ROOT: place.folder,
       _HANDLER: 'lambda.handler',
-      ...exportingTo(collector.url),
+      ...exportingTo(service?.httpUrl ?? collector.url),
       ...(database === undefined ? {} : { MCP_OBSERVATORY_DATABASE_URL: database, ...PATIENT }),
     },
   });

@@ -21,6 +21,8 @@ export interface SetUp {
   readonly calls: readonly [models: number, failed: number, tools: number];
   /** The end of what we say on stderr beside OpenInference, which loads what it instruments, where it comes first. */
   readonly says?: string;
+  /** With us it sends to a collector, which stores; else it stores itself. */
+  readonly sends?: true;
   /** Whether it runs beside others. @defaultValue alone */
   readonly peers?: readonly Peer[];
 }
@@ -42,6 +44,12 @@ const REGISTER = '--import mcp-observatory/register';
 const BANNER =
   "import { createRequire as forBundle } from 'node:module'; const require = forBundle(import.meta.url);";
 const BUNDLE = `esbuild --bundle --platform=node --format=esm --log-level=warning "--banner:js=${BANNER}" --outfile=`;
+
+/** A Worker has no environment but what it is given. */
+const GIVEN = ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
+const FLAGS = '--compatibility-date 2026-05-01 --compatibility-flags nodejs_compat --log-level error';
+const workerd = (file: string) =>
+  `wrangler dev ${file} ${FLAGS} --port $PORT --ip 127.0.0.1 ${GIVEN.map((name) => `--var ${name}:$${name}`).join(' ')}`;
 
 export const SET_UPS: readonly SetUp[] = [
   {
@@ -118,6 +126,14 @@ export const SET_UPS: readonly SetUp[] = [
     asked: 'over http',
     calls: [2, 1, 1],
   },
+  {
+    name: 'Cloudflare Workers',
+    start: workerd('worker.mjs'),
+    withUs: workerd('observed-worker.mjs'),
+    asked: 'over http',
+    calls: [2, 1, 1],
+    sends: true,
+  },
 ];
 
 /** What all of them together install. */
@@ -156,4 +172,5 @@ export const SET_UP_PACKAGES: readonly string[] = [
   'mcp-handler@2.4.0',
   'bun@1',
   'deno@2',
+  'wrangler@4',
 ];

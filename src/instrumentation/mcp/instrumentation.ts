@@ -69,13 +69,14 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
 
   override enable(): void {
     this.telemetry.enabled = true;
-    super.enable();
+    // Neither is there for browsers and Cloudflare Workers, whose bundlers take another base class.
+    super.enable?.();
     this.v1Hook ??= hookV1Require((exports, version) => this.patched(exports, V1_PACKAGE, version));
   }
 
   override disable(): void {
     this.telemetry.enabled = false;
-    super.disable();
+    super.disable?.();
   }
 
   override setConfig(config: McpInstrumentationConfig = {}): void {

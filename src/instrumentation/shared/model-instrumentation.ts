@@ -89,6 +89,15 @@ export abstract class ModelInstrumentation<
     if (late !== undefined) this.setTracerProvider(late);
   }
 
+  /** Without effect where a bundler has taken the base class for browsers, as for Cloudflare Workers: it has no hooks. */
+  override enable(): void {
+    super.enable?.();
+  }
+
+  override isEnabled(): boolean {
+    return super.isEnabled?.() ?? true;
+  }
+
   protected override _updateMetricInstruments(): void {
     this.metrics = createModelMetrics(this.meter);
   }

@@ -14,8 +14,6 @@ const HOOK = '@opentelemetry/instrumentation/hook.mjs';
  */
 const EXCLUDED = [/\/openai\/_shims\//, /^openai\/_shims\//];
 
-const PROBE = new URL('./hook-probe.js', import.meta.url);
-
 interface ImportInTheMiddle {
   readonly Hook: new (files: readonly string[], onLoad: (exports: object) => void) => { unhook(): void };
 }
@@ -68,10 +66,11 @@ export { load, resolve };`;
 /** Whether a hook is called for a module that is imported now. */
 async function isCalled({ Hook }: ImportInTheMiddle): Promise<boolean> {
   let called = false;
-  const hook = new Hook([fileURLToPath(PROBE)], () => {
+  const probe = new URL('./hook-probe.js', import.meta.url);
+  const hook = new Hook([fileURLToPath(probe)], () => {
     called = true;
   });
-  await import(PROBE.href);
+  await import(probe.href);
   hook.unhook();
   return called;
 }
