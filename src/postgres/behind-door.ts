@@ -30,10 +30,8 @@ const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 /** The store does one thing at a time. */
 const MAX_CONNECTIONS = 2;
 
-interface FoundDoor extends StoreDoor {
-  /** What the process says that it holds. */
-  readonly store?: string;
-}
+/** @property store what the process says that it holds. */
+type FoundDoor = StoreDoor & { readonly store?: string | undefined };
 
 /** How the door of a store is found. */
 export interface WayToDoor {
@@ -171,9 +169,8 @@ export class DatabaseBehindDoor implements Database {
 
 /** Whether the process behind a door does not take a statement that gates ask: it reads it only, or has other tables. */
 export function isUnknownBehindDoor(db: unknown, error: unknown): boolean {
-  const { cause = error } = error as { readonly cause?: unknown };
-  const isRead = (cause as { readonly code?: unknown }).code === WRITES;
-  return db instanceof DatabaseBehindDoor && (isRead || isSchemaAtFault(cause));
+  const { cause = error } = error as { readonly cause?: { readonly code?: unknown } };
+  return db instanceof DatabaseBehindDoor && (cause.code === WRITES || isSchemaAtFault(cause));
 }
 
 /**
@@ -199,8 +196,9 @@ export function databaseAt(
   };
   const find = async () => {
     const { door, store } = findPage() ?? {};
-    if (door !== undefined) check(store);
-    return door === undefined ? undefined : { ...door, ...(store === undefined ? {} : { store }) };
+    if (door === undefined) return undefined;
+    check(store);
+    return { ...door, store };
   };
   const hear = ({ store }: FoundDoor): void => {
     check(store);
