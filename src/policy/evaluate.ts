@@ -60,9 +60,10 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
   const unsafe = unsafeArguments(call.args, {
     ...PLAN_LIMITS,
     // What a server sends is as large as results may be.
-    maxBytes: !isTool && SERVER_REQUESTS.has(call.method)
-      ? (limits?.output_bytes ?? DEFAULT_MAX_BYTES)
-      : (limits?.argument_bytes ?? PLAN_LIMITS.maxBytes),
+    maxBytes:
+      !isTool && SERVER_REQUESTS.has(call.method)
+        ? (limits?.output_bytes ?? DEFAULT_MAX_BYTES)
+        : (limits?.argument_bytes ?? PLAN_LIMITS.maxBytes),
     maxDepth: limits?.argument_depth ?? PLAN_LIMITS.maxDepth,
   });
   const argsDigest = unsafe === undefined ? argumentDigest(call.args, digestKey) : null;

@@ -169,8 +169,9 @@ export class DatabaseBehindDoor implements Database {
 
 /** Whether the process behind a door does not take a statement that gates ask: it reads it only, or has other tables. */
 export function isUnknownBehindDoor(db: unknown, error: unknown): boolean {
-  const { cause = error } = error as { readonly cause?: { readonly code?: unknown } };
-  return db instanceof DatabaseBehindDoor && (cause.code === WRITES || isSchemaAtFault(cause));
+  const cause = (error as { readonly cause?: unknown }).cause ?? error;
+  const isRead = (cause as { readonly code?: unknown }).code === WRITES;
+  return db instanceof DatabaseBehindDoor && (isRead || isSchemaAtFault(cause));
 }
 
 /**
