@@ -17,7 +17,13 @@ import { PostgresReviewQueue } from '../src/approvals/index.ts';
 import { guardedCall, type PolicyDeniedError, PolicyGate } from '../src/policy/index.ts';
 import { PostgresLedger } from '../src/policy/postgres-ledger.ts';
 import { DEFAULT_DATA_DIR } from '../src/postgres/index.ts';
-import { DIGEST_HEADER, NONCE_HEADER, PROOF_HEADER, proveQuestion } from '../src/postgres/store-door.ts';
+import {
+  DIGEST_HEADER,
+  NONCE_HEADER,
+  openDoor,
+  PROOF_HEADER,
+  proveQuestion,
+} from '../src/postgres/store-door.ts';
 import { stdio } from './support/example-servers.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
 import { getAsBrowser, post } from './support/http-post.ts';
@@ -212,6 +218,32 @@ test('without `up`, over another store, or with another program at its port, a g
   other.close();
 });
 
+test('what was noted and never answered holds no gate; an `up` of another version is named as such', async () => {
+  const path = join(state, 'mcp-observatory', 'page-1.json');
+  const note = (store: string, door: object) =>
+    writeFileSync(path, JSON.stringify({ pid: process.pid, port: 1, store, door }), { mode: 0o600 });
+  const gone = { url: 'http://127.0.0.1:1/', token: 't' };
+  await using ledger = Object.assign(new PostgresLedger('http://127.0.0.1:1'), {
+    [Symbol.asyncDispose]: () => ledger.close(),
+  });
+  note('dead', gone);
+  await assert.rejects(ledger.find('k'), { code: 'DATABASE_UNREACHABLE' });
+  /** A store that does not take what gates of this version ask, for its own reason. */
+  const openOther = (code: string) => {
+    const fail = async () => Promise.reject(Object.assign(new Error('no'), { code }));
+    return openDoor({ query: fail, readOnly: fail });
+  };
+  for (const code of ['25006', '42883']) {
+    const { stop, ...door } = await openOther(code);
+    note('live', door);
+    const version = { code: 'DATABASE_REFUSED', message: /another version.*start 'up' of this version/ };
+    await assert.rejects(ledger.find('k'), version, code);
+    await stop();
+  }
+  note('third', gone);
+  await assert.rejects(ledger.find('k'), { message: /another store now, third: start it over live/ });
+});
+
 test("'run' and 'ask' beside an `up` wait for its page, keep effects there and send spans; without one nothing changes", async () => {
   const folder = tempDir();
   const near = await startUp('0', join(folder, DEFAULT_DATA_DIR));
@@ -251,6 +283,19 @@ test("'run' and 'ask' beside an `up` wait for its page, keep effects there and s
   assert.match(await asked, /"type":\s*"tool_result"/);
   assert.match(await start(folder, calls, run), /is done once/);
   assert.match(await start(tempDir(), calls, run), /needs approval|approval_required/i);
+  const totals = [{ id: 'looks', tools: ['shell.run'], per: 'caller', at_most: 1 }];
+  const looks = { id: 'look', effect: 'allow', server: 'shell', tool: 'run' };
+  const counted = join(folder, write('counted.json', { version: 1, rules: [looks], budgets: { totals } }));
+  const hook = async (cwd: string) => {
+    const command = [MAIN, 'hook', 'claude-code', '--policy', counted, '--enforce'];
+    const env = { ...process.env, SAFE_TRACE_DIR: tempDir() };
+    const child = spawn(process.execPath, command, { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] });
+    const event = { hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: { command: 'ls' }, cwd };
+    child.stdin.end(JSON.stringify(event));
+    return await text(child.stdout);
+  };
+  assert.deepEqual([await hook(folder), /budget_exceeded/.test(await hook(folder))], ['', true]);
+  assert.match(await hook(tempDir()), /ledger_unavailable/);
   const stored = async () => {
     const { body } = await post(`${near.address}/api/runs?fresh`, bearer(read_token), undefined, 'GET');
     return String(body);

@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { listCalls } from '../src/cli/hook/agent-calls.ts';
 import { readCommand } from '../src/policy/index.ts';
 import { random } from './support/random.ts';
 import { tempDir } from './support/temp-dir.ts';
@@ -198,4 +199,26 @@ test('what a real bash runs and writes is what the command was read to do', {
   }
   t.diagnostic(`${read} of ${count} commands were read whole; ${ran} programs ran`);
   assert.ok(read > count / 5 && ran > count / 5);
+});
+
+test('folders that are read whole are looked into as far as one command may ask, and what is beyond that is told', () => {
+  const folder = tempDir();
+  const names = Array.from({ length: 8 }, (_, at) => `part${at}`);
+  for (const name of names) {
+    mkdirSync(join(folder, name));
+    for (let at = 0; at < 6_000; at += 1) writeFileSync(join(folder, name, `f${at}`), '');
+  }
+  const look = (...parts: string[]) => {
+    const calls = listCalls({ kind: 'shell', command: `cp -r ${parts.join(' ')} all` }, folder);
+    const isTold = calls.some(({ args }) => /more files than can be looked at/.test(String(args.why)));
+    return { held: calls.flatMap(({ holds = [] }) => holds).length, isTold };
+  };
+  const [first = '', ...others] = names;
+  const one = look(first);
+  assert.ok(one.held > 0 && !one.isTold);
+  assert.deepEqual(look(first, first, first), one, 'what was listed is not listed again');
+  const two = look(first, ...others.slice(0, 1));
+  assert.deepEqual(two, { held: 2 * one.held, isTold: false });
+  const all = look(first, ...others);
+  assert.ok(all.isTold && all.held < names.length * one.held, `${all.held} of ${names.length} folders`);
 });

@@ -1,14 +1,16 @@
+import { ObservatoryError, VERSION } from '../base/index.ts';
 import {
   type Database,
+  DatabaseBehindDoor,
   databaseAt,
+  isUnknownBehindDoor,
   nameOfDatabase,
   openDatabase,
-  type PinnedStore,
   type PostgresConnection,
   type Queryable,
   toObservatoryError,
 } from '../postgres/index.ts';
-import { LEDGER } from './sql.ts';
+import { GATE_STATEMENTS, LEDGER } from './sql.ts';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 
@@ -20,9 +22,9 @@ export class ReviewDatabase {
   readonly #connection: PostgresConnection;
   readonly #table: string;
   #own: Promise<Database> | undefined;
+  #up: DatabaseBehindDoor | undefined;
   /** For the outcomes of calls, so that they never wait behind new reservations at an `up`. */
   #settling: Database | undefined;
-  readonly #pinned: PinnedStore = {};
 
   /** @param table what errors name. */
   constructor(connection: PostgresConnection, table = 'mcp_reviews') {
@@ -39,6 +41,7 @@ export class ReviewDatabase {
     try {
       return (await db.query(text, values)).rows;
     } catch (error) {
+      if (GATE_STATEMENTS.has(text) && isUnknownBehindDoor(db, error)) throw differ(db, error);
       throw toObservatoryError(error, nameOfDatabase(db), this.#table);
     }
   }
@@ -46,19 +49,31 @@ export class ReviewDatabase {
   /** Closes the connections opened here. Idempotent. */
   async close(): Promise<void> {
     await this.#settling?.close();
+    await this.#up?.close();
     await (await this.#own?.catch(() => undefined))?.close();
   }
 
   #database(text: string): Queryable | Promise<Queryable> {
     const connection = this.#connection;
+    if (connection instanceof DatabaseBehindDoor) return this.#behind(connection, text);
     if (typeof connection !== 'string') return connection;
-    if (!connection.startsWith('http://')) {
-      this.#own ??= openDatabase({ url: connection, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
-      return this.#own;
+    if (connection.startsWith('http://')) {
+      this.#up ??= databaseAt(connection);
+      return this.#behind(this.#up, text);
     }
-    this.#own ??= Promise.resolve(databaseAt(connection, { pinned: this.#pinned }));
-    if (text !== LEDGER.settle) return this.#own;
-    this.#settling ??= databaseAt(connection, { pinned: this.#pinned });
+    this.#own ??= openDatabase({ url: connection, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+    return this.#own;
+  }
+
+  #behind(door: DatabaseBehindDoor, text: string): Database {
+    if (text !== LEDGER.settle) return door;
+    this.#settling ??= door.beside();
     return this.#settling;
   }
+}
+
+function differ(db: Queryable, cause: unknown): ObservatoryError {
+  const what = nameOfDatabase(db);
+  const message = `The 'up' of ${what} does not know what this gate asks: it is of another version than ${VERSION}. Stop it, and start 'up' of this version`;
+  return new ObservatoryError('DATABASE_REFUSED', message, { cause });
 }

@@ -189,15 +189,17 @@ export class ToolCatalog {
    * Does in turns of the event loop what the first {@link find} of a tool that rules name would do in one: hash its
    * definition and compile its schemas, each of which may take long.
    */
-  async prepare(server: string, name: string): Promise<void> {
+  prepare(server: string, name: string): Promise<void> | undefined {
     const listed = this.#servers.get(server)?.get(name);
     const isReady = listed?.tool?.checks !== undefined || listed?.tool?.barred !== undefined;
-    if (listed === undefined || isReady || this.#options.isNamed?.(server, name) === false) return;
-    await ownTurn();
-    this.#admit(server, name, listed, false);
-    await ownTurn();
-    await takeInSlices(this.#check(listed));
-    await ownTurn();
+    if (listed === undefined || isReady || this.#options.isNamed?.(server, name) === false) return undefined;
+    return (async () => {
+      await ownTurn();
+      this.#admit(server, name, listed, false);
+      await ownTurn();
+      await takeInSlices(this.#check(listed));
+      await ownTurn();
+    })();
   }
 
   #rivals(server: string, name: string): readonly string[] {

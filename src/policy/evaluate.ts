@@ -35,11 +35,14 @@ export interface Grounds {
   readonly sources: RunSources;
 }
 
-/** Does in slices what a decision needs: checks of the tool, and the index of long prompts. */
-export async function prepareCall(call: GateCall, { catalog, sources }: Grounds): Promise<void> {
-  if (call.method !== undefined) return;
-  await catalog.prepare(call.server, call.tool);
-  await sources.prepare(call);
+/**
+ * Does in slices what a decision needs: checks of the tool, and the index of long prompts.
+ * @returns undefined for nothing: a promise takes longer than most decisions have to spare.
+ */
+export function prepareCall(call: GateCall, { catalog, sources }: Grounds): Promise<void> | undefined {
+  if (call.method !== undefined) return undefined;
+  const prepared = catalog.prepare(call.server, call.tool);
+  return prepared === undefined ? sources.prepare(call) : prepared.then(() => sources.prepare(call));
 }
 
 export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
@@ -57,9 +60,10 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
   const unsafe = unsafeArguments(call.args, {
     ...PLAN_LIMITS,
     // What a server sends is as large as results may be.
-    maxBytes: SERVER_REQUESTS.has(call.method)
-      ? (limits?.output_bytes ?? DEFAULT_MAX_BYTES)
-      : (limits?.argument_bytes ?? PLAN_LIMITS.maxBytes),
+    maxBytes:
+      !isTool && SERVER_REQUESTS.has(call.method)
+        ? (limits?.output_bytes ?? DEFAULT_MAX_BYTES)
+        : (limits?.argument_bytes ?? PLAN_LIMITS.maxBytes),
     maxDepth: limits?.argument_depth ?? PLAN_LIMITS.maxDepth,
   });
   const argsDigest = unsafe === undefined ? argumentDigest(call.args, digestKey) : null;
@@ -68,21 +72,23 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
     { reasonCode, message, sources }: Refusal & Pick<Decision, 'sources'>,
     ruleIds: readonly string[] = [],
     canShadow = false,
-  ): Decision => ({
-    decision,
-    // Shadow mode tries rules out. It does not let through calls that no listed tool takes.
-    enforcement: canShadow && policy?.document.mode === 'shadow' ? 'shadow' : 'enforced',
-    wouldBlock: decision !== 'allow',
-    reasonCode,
-    gate: gateOf(reasonCode),
-    message,
-    ruleIds,
-    policyHash: policy?.hash ?? null,
-    toolHash: tool === undefined || tool.hash === '' ? null : tool.hash,
-    argsDigest,
-    ...(sources === undefined ? {} : { sources }),
-    latencyUs: (performance.now() - started) * 1_000,
-  });
+  ): Decision => {
+    const made: Decision = {
+      decision,
+      // Shadow mode tries rules out. It does not let through calls that no listed tool takes.
+      enforcement: canShadow && policy?.document.mode === 'shadow' ? 'shadow' : 'enforced',
+      wouldBlock: decision !== 'allow',
+      reasonCode,
+      gate: gateOf(reasonCode),
+      message,
+      ruleIds,
+      policyHash: policy?.hash ?? null,
+      toolHash: tool === undefined || tool.hash === '' ? null : tool.hash,
+      argsDigest,
+      latencyUs: (performance.now() - started) * 1_000,
+    };
+    return sources === undefined ? made : { ...made, sources };
+  };
   if (policy === undefined) {
     // Why is for the operator (`gate.problem`, the log): the model reads this message, and the reason names files.
     const message = 'There is no usable policy, so everything is denied';

@@ -237,8 +237,8 @@ export class PolicyGate {
     const call = this.ledger.complete(given);
     await prepareCall(call, this.#grounds);
     const started = performance.now();
-    let decision = await this.#consult(call);
     const evaluate = (): Decision => evaluateCall(call, this.#grounds);
+    let decision = this.#options.decisionPoint === undefined ? evaluate() : await this.#consult(call);
     const reservation = this.ledger.open(call, decision, evaluate, read);
     if (reservation !== undefined) decision = await reservation.look(decision);
     decision = applyPersonsAnswer(call, decision, this.#approvals);
@@ -285,7 +285,7 @@ export class PolicyGate {
   async preview(given: GateCall): Promise<Decision> {
     const call = this.ledger.complete(given);
     await prepareCall(call, this.#grounds);
-    return await this.#consult(call);
+    return this.#consult(call);
   }
 
   /**

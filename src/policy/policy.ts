@@ -32,6 +32,7 @@ export interface RuleVerdict extends Refusal {
 }
 
 type Traced = readonly TracedValue[] | undefined;
+const untraced = (): Traced => undefined;
 
 export class Policy {
   readonly document: PolicyDocument;
@@ -96,7 +97,7 @@ export class Policy {
     known: Knowledge = {},
     listed?: CatalogTool,
   ): RuleVerdict {
-    const trace = this.#tracer(args, known, listed);
+    const trace = this.readsRequests ? this.#tracer(args, known, listed) : untraced;
     const verdict = this.#judge(server, tool, args, trace, listed);
     if (!this.tracksSources) return verdict;
     const sources = trace()?.map((value) => toSource(value, this.#untrusted)) ?? [];
@@ -198,7 +199,7 @@ export class Policy {
     listed?: CatalogTool,
   ): readonly RuleTrace[] {
     const rules = this.#rules.of(server, tool);
-    const trace = this.#tracer(args, known, listed);
+    const trace = this.readsRequests ? this.#tracer(args, known, listed) : untraced;
     const { apart } = this.#unfitFor(rules, listed);
     return (rules?.all ?? []).map((rule) =>
       toTrace(rule, args, this.#unmetBy(rule, trace)?.why, apart.has(rule)),

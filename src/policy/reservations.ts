@@ -52,7 +52,7 @@ export class GateLedger {
   readonly #options: PolicyGateOptions;
   readonly #policy: () => Policy | undefined;
   #ledger: CallLedger | undefined;
-  #opened: Promise<PostgresLedger> | undefined;
+  #own: LaterLedger | undefined;
   /** A call that names no run is of this one. */
   readonly #run = randomUUID();
   readonly #kept = new WeakMap<Decision, Reservation>();
@@ -100,7 +100,7 @@ export class GateLedger {
   }
 
   close(): void {
-    this.#opened?.then((opened) => opened.close()).catch(() => undefined);
+    this.#own?.close();
   }
 
   /** The one given, that of the approvals, that of `MCP_OBSERVATORY_DATABASE_URL`, else one in memory. */
@@ -110,23 +110,33 @@ export class GateLedger {
     const own = process.env.MCP_OBSERVATORY_DATABASE_URL?.trim() || undefined;
     const given = ledger ?? approvals?.queue.connection ?? own;
     if (given === undefined) this.#ledger = new MemoryLedger();
-    else this.#ledger = isLedger(given) ? given : this.#onPostgres(given);
+    else if (isLedger(given)) this.#ledger = given;
+    else {
+      this.#own = laterLedger(() => given);
+      this.#ledger = this.#own;
+    }
     return this.#ledger;
   }
+}
 
-  /** A driver is loaded with the first call that needs it. */
-  #onPostgres(connection: PostgresConnection): CallLedger {
-    const open = async (): Promise<PostgresLedger> => {
-      this.#opened ??= import('./postgres-ledger.ts').then((room) => new room.PostgresLedger(connection));
-      return await this.#opened;
-    };
-    return {
-      find: async (key) => (await open()).find(key),
-      reserve: async (request) => (await open()).reserve(request),
-      settle: async (...outcome) => (await open()).settle(...outcome),
-      resolve: async (...said) => (await open()).resolve(...said),
-    };
-  }
+interface LaterLedger extends CallLedger {
+  readonly close: () => void;
+}
+
+/** A ledger whose place is looked for, and whose driver is loaded, with the first call that needs it. */
+export function laterLedger(find: () => PostgresConnection | Promise<PostgresConnection>): LaterLedger {
+  let opened: Promise<PostgresLedger> | undefined;
+  const open = (): Promise<PostgresLedger> => {
+    opened ??= (async () => new (await import('./postgres-ledger.ts')).PostgresLedger(await find()))();
+    return opened;
+  };
+  return {
+    find: async (key) => (await open()).find(key),
+    reserve: async (request) => (await open()).reserve(request),
+    settle: async (...outcome) => (await open()).settle(...outcome),
+    resolve: async (...said) => (await open()).resolve(...said),
+    close: () => void opened?.then((one) => one.close()).catch(() => undefined),
+  };
 }
 
 export class Reservation {

@@ -10,6 +10,7 @@ import { type Knowledge, RunMemories, SourceText, type Told } from './sources/in
 
 /** Requests that are kept as they were read: those of the last calls. */
 const MAX_REQUESTS = 16;
+const NOTHING: Knowledge = {};
 
 export class RunSources {
   readonly #memories = new RunMemories();
@@ -24,12 +25,12 @@ export class RunSources {
 
   /** What the arguments of a call are traced to. */
   knownTo(call: GateCall): Knowledge {
+    const policy = this.#policy();
+    if (policy?.readsRequests !== true) return NOTHING;
     const { userRequest } = call;
-    const { readsRequests, tracksSources } = this.#policy() ?? {};
-    if (readsRequests !== true) return {};
     const request =
       this.#underWay.get(call) ?? (userRequest === undefined ? undefined : this.#requestOf(userRequest));
-    return { request, memory: tracksSources === true ? this.#memories.open(toRun(call)) : undefined };
+    return { request, memory: policy.tracksSources ? this.#memories.open(toRun(call)) : undefined };
   }
 
   #requestOf(request: string): SourceText {
@@ -41,8 +42,12 @@ export class RunSources {
     return text;
   }
 
-  /** Reads long prompts, so that a call is decided with them. */
-  async prepare(call: GateCall): Promise<void> {
+  /** Reads long prompts, so that a call is decided with them. @returns undefined where no rule is about them. */
+  prepare(call: GateCall): Promise<void> | undefined {
+    return this.#policy()?.readsRequests === true ? this.#prepare(call) : undefined;
+  }
+
+  async #prepare(call: GateCall): Promise<void> {
     const { request, memory } = this.knownTo(call);
     if (request !== undefined) {
       this.#underWay.set(call, request);

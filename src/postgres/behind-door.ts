@@ -8,9 +8,10 @@ import {
   ObservatoryError,
   readBytes,
   type StoreDoor,
+  VERSION,
   withoutTracing,
 } from '../base/index.ts';
-import { toError } from './database-error.ts';
+import { isSchemaAtFault, toError } from './database-error.ts';
 import {
   DIGEST_HEADER,
   type DoorAnswer,
@@ -29,10 +30,15 @@ const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 /** The store does one thing at a time. */
 const MAX_CONNECTIONS = 2;
 
+/** @property store what the process says that it holds. */
+type FoundDoor = StoreDoor & { readonly store?: string | undefined };
+
 /** How the door of a store is found. */
 export interface WayToDoor {
   /** Asked before each question: the process may have been started again. */
-  readonly find: () => Promise<StoreDoor | undefined>;
+  readonly find: () => Promise<FoundDoor | undefined>;
+  /** Told of the one that answered; throws where its answer must not count. */
+  readonly hear?: (door: FoundDoor) => void;
   /** The name of the database. */
   readonly name: string;
   /** The same for messages. */
@@ -60,6 +66,11 @@ export class DatabaseBehindDoor implements Database {
     this.spansUrl = way.spansUrl;
   }
 
+  /** The same store, for questions that must not wait behind those that are asked here. */
+  beside(): DatabaseBehindDoor {
+    return new DatabaseBehindDoor(this.#way);
+  }
+
   async query(text: string, values?: readonly unknown[]): Promise<QueryResult> {
     return (await this.readOnly([{ text, values }], { timeoutMs: READ_MS }))[0] as QueryResult;
   }
@@ -76,8 +87,9 @@ export class DatabaseBehindDoor implements Database {
     if (door === undefined) throw this.#gone();
     const body = serialize({ statements, isForeign, timeoutMs });
     const { results, error } = await withoutTracing(() => this.#ask(door, body));
+    this.#way.hear?.(door);
     if (error === undefined) return results ?? [];
-    if (error.code === WRITES) throw this.#readsOnly();
+    if (error.code === WRITES) throw this.#readsOnly(toError(error));
     throw error.code === 'DATABASE_REFUSED' || error.code === 'DATABASE_UNREACHABLE'
       ? new ObservatoryError(error.code, String(error.message))
       : toError(error);
@@ -128,7 +140,7 @@ export class DatabaseBehindDoor implements Database {
           .then((bytes) => {
             if (response.headers[PROOF_HEADER] === proveAnswer(token, nonce, bytes))
               resolve(deserialize(bytes) as DoorAnswer);
-            else reject(this.#gone('another program answers there'));
+            else reject(this.#gone(`another program answers there, or another version than ${VERSION}`));
           })
           .catch(fail);
       });
@@ -146,48 +158,55 @@ export class DatabaseBehindDoor implements Database {
     return new ObservatoryError('DATABASE_UNREACHABLE', message, { cause });
   }
 
-  #readsOnly(): ObservatoryError {
+  #readsOnly(cause?: Error): ObservatoryError {
     return new ObservatoryError(
       'DATABASE_REFUSED',
       `Beside the process that holds ${this.#way.what}, it can only be read: decide on the page of that process, or stop it first`,
+      { cause },
     );
   }
 }
 
-/** The store that was found first. */
-export interface PinnedStore {
-  store?: string | undefined;
+/** Whether the process behind a door does not take a statement that gates ask: it reads it only, or has other tables. */
+export function isUnknownBehindDoor(db: unknown, error: unknown): boolean {
+  const cause = (error as { readonly cause?: unknown }).cause ?? error;
+  const isRead = (cause as { readonly code?: unknown }).code === WRITES;
+  return db instanceof DatabaseBehindDoor && (isRead || isSchemaAtFault(cause));
 }
 
 /**
- * The store of the page that runs at an address of this machine. Once one was found, no other is asked in its place, since
+ * The store of the page that runs at an address of this machine. Once one has answered, no other counts in its place, since
  * that one knows nothing of what was done.
- * @param pinned shared by connections that must ask the same one.
  * @throws ObservatoryError `INVALID_OPTION` for an address that is not of this machine.
  */
 export function databaseAt(
   address: string,
-  {
-    env = process.env,
-    pinned = {},
-  }: { readonly env?: NodeJS.ProcessEnv; readonly pinned?: PinnedStore } = {},
-): Database {
+  { env = process.env }: { readonly env?: NodeJS.ProcessEnv } = {},
+): DatabaseBehindDoor {
   const [, port] = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})\/?$/u.exec(address) ?? [];
   if (port === undefined)
     throw invalidOption("the address of an 'up'", 'http://127.0.0.1:PORT', address.slice(0, 200));
   const findPage = () => findRunningPage(env, Number(port));
-  const find = async () => {
-    const page = findPage();
-    if (page === undefined) return undefined;
-    pinned.store ??= page.store;
-    if (page.store === pinned.store) return page.door;
+  let answered: string | undefined;
+  const check = (store: string | undefined): void => {
+    if (answered === undefined || store === answered) return;
     throw new ObservatoryError(
       'DATABASE_REFUSED',
-      `The 'up' at ${address} has another store now, ${page.store}: start it over ${pinned.store}`,
+      `The 'up' at ${address} has another store now, ${store}: start it over ${answered}`,
     );
   };
+  const find = async () => {
+    const { door, store } = findPage() ?? {};
+    if (door === undefined) return undefined;
+    check(store);
+    return { ...door, store };
+  };
+  const hear = ({ store }: FoundDoor): void => {
+    check(store);
+    answered = store;
+  };
   const what = `the store of 'up' at ${address}`;
-  return new DatabaseBehindDoor({ find, name: address, what, spansUrl: findPage()?.door?.spansUrl });
+  return new DatabaseBehindDoor({ find, hear, name: address, what, spansUrl: findPage()?.door?.spansUrl });
 }
 
 interface Asked {

@@ -3,7 +3,7 @@
  * to `otlp`.
  */
 export { type SpanWriter, writeInBatches } from './batches.ts';
-export { databaseAt, type PinnedStore } from './behind-door.ts';
+export { DatabaseBehindDoor, databaseAt, isUnknownBehindDoor } from './behind-door.ts';
 export { ByteWriter, joinPlaces, type Place } from './byte-writer.ts';
 export { type CheckOptions, checkStore, type StoreCheck, type StoreFinding } from './check.ts';
 export { cleanText } from './clean-text.ts';

@@ -16,11 +16,12 @@ import {
   type AuditRun,
   type Decision,
   guardedDecision,
+  laterLedger,
   PolicyGate,
   type ToolDefinition,
 } from '../../policy/index.ts';
 import { resolveCaptureContent } from '../../processor/index.ts';
-import { type CommandIo, UP_ADDRESS, usageError } from '../command-line/index.ts';
+import { type CommandIo, findLedger, usageError } from '../command-line/index.ts';
 import { type ActionCall, listCalls } from './agent-calls.ts';
 import type { HookAnswer, HookClient } from './clients.ts';
 
@@ -78,7 +79,7 @@ async function decideCalls(
   { client, policy, isEnforced, env }: HookSettings,
 ): Promise<HookAnswer | undefined> {
   // Each event has a process of its own, which remembers nothing.
-  const ledger = env.MCP_OBSERVATORY_DATABASE_URL?.trim() || UP_ADDRESS;
+  const ledger = laterLedger(() => findLedger({ env }));
   using gate = new PolicyGate({ policy: readHookPolicy(policy, isEnforced), ledger });
   gate.assertReady();
   const meant = [

@@ -5,9 +5,9 @@ const RUNS =
   /^--?(?:[a-z\d]+-)*(?:exec|execute|eval|command|cmd|rsh|pager|editor|engine|preload|hook|askpass|interpreter|shell|shell-escape|pre)(?:=|$)/;
 /** A shell as a word of its own, or at the start of a part of a word. */
 const A_SHELL = /(?:^|[\s=:'"({!|@])(?:\/(?:usr\/)?bin\/)?(?:ba|da|z|k|c|tc|fi|a)?sh(?=$|[\s)'"}])/;
-/** A call in the languages in which one runs programs; an escape to the shell. */
+/** A call in the languages in which one runs programs; an escape to the shell; a module that is its own address. */
 const CALLS =
-  /\b(?:system|exec\w{0,8}|popen|spawn\w{0,4}|write18|shell_exec)\s*[({]|^!|[=:][!|]|\w_(?:command|cmd)=/;
+  /\b(?:system|exec\w{0,8}|popen|spawn\w{0,4}|write18|shell_exec)\s*[({]|^!|[=:][!|]|\w_(?:command|cmd)=|(?:^|=)(?:data|javascript):/;
 /** Options whose value is for people. */
 const SAID = /^(?:-m|--(?:message|body|title|description|notes?|subject|comment))(?=$|=)/;
 

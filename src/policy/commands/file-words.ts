@@ -9,6 +9,10 @@ export interface FileWords {
   readonly data?: string;
   /** Those of the options whose file has more options or addresses. */
   readonly tells?: string;
+  /** Words with which it opens files that no word names. */
+  readonly opens?: RegExp;
+  /** Whether `host:path` is of another machine. */
+  readonly isRemote?: boolean;
   /** Other options with a value in the next word. */
   readonly valued?: string;
   /** Short options that take the rest of their word. */
@@ -63,18 +67,31 @@ const AG: FileWords = {
   valued: '-A -B -C -g -G -m -W --depth --ignore --max-count --width',
   reads: '-p --path-to-ignore',
 };
+/** Names as the archive has them, or from a list; an archive `host:path`, whose options may be in one word without a dash. */
+const TAR: FileWords = {
+  trees: ANY,
+  opens: /^(?:(?:-|[Acdrtux])[A-Za-z]*[PT][A-Za-z]*|--(?:abs|files-f)[\w-]*(?:=.*)?|[\w.@-]+:.*)$/,
+};
+const PAGER: FileWords = {
+  operands: 'read',
+  writes: '-o -O --log-file --LOG-FILE',
+  reads: '-k -T --lesskey-src',
+};
 const MAKES: FileWords = { operands: 'write', valued: '-m --mode' };
 
 /**
  * By the manuals of GNU coreutils 9, diffutils 3.10, findutils 4.9, grep 3.11, gawk 5.2, jq 1.7, curl 8, wget 1.21 and
- * OpenSSL 3. Words that no row is about are files if they look like it.
+ * OpenSSL 3, tree 2, less 643, tar 1.35, Info-ZIP 3 and 6, rsync 3.2. Words that no row is about are files if they look like it.
  */
 export const FILES: Readonly<Record<string, FileWords>> = {
-  ...{ cat: READ, tac: READ, nl: READ, less: READ, more: READ, xxd: READ, strings: READ },
+  ...{ cat: READ, tac: READ, nl: READ, less: PAGER, more: READ, xxd: READ, strings: READ },
   wc: { operands: 'read', reads: '--files0-from' },
   ...{ zcat: READ, comm: READ, tsort: READ, rev: READ, cmp: READ, pr: READ, zless: READ, zmore: READ },
   ...{ rg: RG, ag: AG, zgrep: GREP, awk: AWK, gawk: AWK, mawk: AWK, nawk: AWK, mkdir: MAKES, rmdir: MAKES },
-  ...{ tar: { trees: ANY }, bsdtar: { trees: ANY }, zip: { trees: RECURSES }, scp: { trees: RECURSES } },
+  ...{ tar: TAR, bsdtar: TAR, cpio: { opens: ANY }, pax: { opens: ANY }, unzip: { opens: /^-\w*:/ } },
+  ...{ zip: { trees: RECURSES, opens: /^-\w*@/ }, scp: { trees: RECURSES } },
+  du: { reads: '--files0-from -X --exclude-from' },
+  tree: { writes: '-o', reads: '--fromfile --fromtabfile --gitfile --infofile' },
   cut: { operands: 'read', valued: '-b -c -d -f' },
   paste: { operands: 'read', valued: '-d' },
   fold: { operands: 'read', valued: '-w' },
@@ -108,6 +125,7 @@ export const FILES: Readonly<Record<string, FileWords>> = {
   git: { writes: '--output --output-directory' },
   rsync: {
     operands: 'copy',
+    isRemote: true,
     trees: COPY.trees ?? ANY,
     writes: '--log-file --backup-dir --partial-dir',
     reads: '--files-from --exclude-from',
@@ -136,4 +154,6 @@ export const SED: FileWords = {
   valued: '-e -l --expression --line-length',
   reads: '-f --file',
   attached: 'i',
+  // A suffix that is a path.
+  opens: /^-(?:-in-place=|[nErsuz]*i).*[/*]/,
 };

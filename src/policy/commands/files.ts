@@ -3,6 +3,8 @@ import { type CommandAction, type CommandWord, unreadableAction } from './action
 import { isSaid } from './any-program.ts';
 import { FILES, type FileWords, SED } from './file-words.ts';
 
+type OpenedAs = 'read_file' | 'write_file';
+
 /** The files a program opens by its words. @param adds whether words come to these that the text does not say. */
 export function fileActions(
   program: string,
@@ -14,7 +16,7 @@ export function fileActions(
   const known = program !== 'sed' ? table : isInPlace(words) ? { ...SED, operands: 'write' as const } : SED;
   if (known === undefined) return namedFiles(program, words);
   const kinds = listOptions(known);
-  const opened: { word: CommandWord; kind: 'read_file' | 'write_file' }[] = [];
+  const opened: { word: CommandWord; kind: OpenedAs }[] = [];
   const operands: CommandWord[] = [];
   const addresses: CommandWord[] = [];
   const told: CommandAction[] = [];
@@ -55,11 +57,12 @@ export function fileActions(
   }
   if (program === 'curl') opened.push(...words.flatMap(ofCurl));
   const writesElse = known.otherwise !== undefined && !opened.some(({ kind }) => kind === 'write_file');
-  const actions = [...told, ...opened.flatMap(({ word, kind }) => toAction(word, kind))];
+  const actions = [...told, ...opened.flatMap(({ word, kind }) => toAction(word, kind, known.isRemote))];
   actions.push(...[...(fetches ? operands : []), ...addresses].flatMap(ofAddress));
   if (writesElse) actions.push({ kind: 'write_file', path: known.otherwise ?? '.' });
   if (known.operands === undefined || program === 'wget') actions.push(...namedFiles(program, words));
-  if (adds && known.operands !== undefined)
+  const isHidden = words.some(({ value, text }) => known.opens?.test(value ?? text));
+  if (isHidden || (adds && known.operands !== undefined))
     actions.push(unreadableAction(`'${program}' opens files that are not in the command`));
   const isTree = words.some(({ value, text }) => known.trees?.test(value ?? text));
   return isTree
@@ -134,7 +137,7 @@ function ofData(option: string, { value, text }: CommandWord): { word: CommandWo
 }
 
 /** `-O`, which names a file after the address; an address that is a file. */
-function ofCurl(word: CommandWord): { word: CommandWord; kind: 'read_file' | 'write_file' }[] {
+function ofCurl(word: CommandWord): { word: CommandWord; kind: OpenedAs }[] {
   const text = word.value ?? word.text;
   if (/^-(?:[A-Za-z]*[OJ]|-remote-name(?:-all)?)/.test(text))
     return [{ word: { text, value: '.' }, kind: 'write_file' }];
@@ -152,6 +155,8 @@ function ofAddress({ value, text }: CommandWord): CommandAction[] {
 }
 
 const URLS = /(?<![a-z\d+.-])(?!file:)[a-z][a-z\d+.-]*:\/\/.*$/i;
+/** `host:path`, `host::module`, of what copies to other machines. */
+const HOSTED = /^(?:[\w.-]+@)?[\w.-]+:/;
 /** `git@host:path`. */
 const REMOTE = /^[\w.-]+@[\w.-]+:(?!\/\/)/;
 
@@ -169,7 +174,8 @@ const UNKNOWN = '\0';
 /** Words, and parts of words after an option's letter or a separator, of which the program may make a file. */
 function namedFiles(program: string, words: readonly CommandWord[]): readonly CommandAction[] {
   if (NO_FILES.has(program)) return [];
-  const others: CommandAction[] = [];
+  const places = program === 'git' ? gitPlaces(words.map(({ value, text }) => value ?? text)) : [];
+  const others: CommandAction[] = places.map((url) => ({ kind: 'name_url', url }));
   const paths = words.flatMap(({ value, text }, at) => {
     if (text.length > MAX_WORD || isSaid(text, words[at - 1]?.value)) return [];
     const [url = REMOTE.exec(text)?.[0]] = URLS.exec(value ?? text) ?? [];
@@ -179,16 +185,30 @@ function namedFiles(program: string, words: readonly CommandWord[]): readonly Co
       if (pattern !== undefined) others.push({ kind: 'name_file', ...pattern });
       return pattern === undefined && /^~|\//.test(text) ? [UNKNOWN] : [];
     }
-    if (/\s/.test(value)) return [value];
+    const isJson = /^[\w-]*=?[{[]/.test(value);
+    if (/\s/.test(value) && !isJson) return [value];
     const local = value.replace(URLS, '').replaceAll(/file:\/*(?=\/)/gi, '');
     const [, joined = local] = /^-[A-Za-z]([/~.].*)$/.exec(local) ?? [];
-    return [joined, ...joined.split(/[=,:;@]/)];
+    return [joined, ...joined.split(isJson ? /[\s=,:;@"'{}[\]]+/ : /[=,:;@]/)];
   });
   const named = [...new Set(paths)].filter((path) => path !== '' && !/^-./.test(path) && !STREAMS.test(path));
   const files = named.map(
     (path): CommandAction => ({ kind: 'name_file', path: path === UNKNOWN ? '' : path }),
   );
   return [...files, ...others];
+}
+
+/** `host:path` after these verbs of git; after the first ones refspecs follow. */
+const GIT_REACHES = /^(?:(push|fetch|pull)|clone|ls-remote|remote|submodule|[fs]e\w+-pack)$/;
+
+function gitPlaces(texts: readonly string[]): readonly string[] {
+  const verb = texts.findIndex((text) => GIT_REACHES.test(text));
+  const places = verb < 0 ? [] : texts.slice(verb + 1).filter((text) => !/^(?:-|\d)/.test(text));
+  const isFirst = GIT_REACHES.exec(texts[verb] ?? '')?.[1] !== undefined;
+  const given = texts.flatMap((text) => /^--re(?:mote|po)=(.*)/.exec(text)?.[1] ?? []);
+  return [...given, ...places.slice(0, isFirst ? 1 : undefined)].filter((place) =>
+    /^[\w.-]+:(?!\/\/)/.test(place),
+  );
 }
 
 const STREAMS = /^(?:-|\/dev\/(?:null|stdin|stdout|stderr|tty))$/;
@@ -199,12 +219,12 @@ function readPattern(text: string): { path: string; names: string } | undefined 
   return names === undefined ? undefined : { path: folder || '.', names };
 }
 
-function toAction({ value: path, text }: CommandWord, kind: 'read_file' | 'write_file'): CommandAction[] {
+function toAction({ value: path, text }: CommandWord, kind: OpenedAs, isRemote = false): CommandAction[] {
   const pattern = path === undefined ? readPattern(text) : undefined;
   if (pattern !== undefined) return [{ kind, ...pattern }];
   if (path === undefined || path === '')
     return [unreadableAction(`it opens '${text.slice(0, 64)}', which the shell computes`)];
-  // Of another machine.
-  if (STREAMS.test(path) || /^[\w.@-]+:(?!\/\/)/.test(path)) return [];
+  if (STREAMS.test(path)) return [];
+  if (isRemote && HOSTED.test(path)) return [{ kind: 'name_url', url: path }];
   return [{ kind, path }];
 }

@@ -206,27 +206,41 @@ const AWK: Carrier = {
 };
 const CONTAINERS: Carrier = { text: /^(?:run|exec|create|debug|eval)$/ };
 const SSH: Carrier = { short: 'SFbD', text: /(?:Proxy|Local|KnownHosts)Command|Provider/i };
+const CC: Carrier = {
+  short: 'B',
+  text: /^(?:@|-(?:wrapper|f(?:pass-)?plugin|fuse-ld=.*\/|-ld-path|specs|-config|Xclang))/,
+};
+/** A program's own input, as a file. */
+const INPUT = /^(?:-|\/dev\/(?:stdin|fd\/\d+)|\/proc\/self\/fd\/\d+)$/;
 const NETCAT: Carrier = { short: 'ec', long: 'exec sh-exec lua-exec' };
 const VIM: Carrier = { short: 'cSsue', long: 'cmd', text: /^\+/ };
 const NODE: Carrier = { short: 'ep', long: 'eval print inspect', stops: true };
 const NPM: Carrier = { short: 'c', long: 'call', text: /^(?:config|set)$/ };
 const FD: Carrier = { short: 'xX', long: 'exec' };
 
-/** By https://gtfobins.github.io and their manuals: GNU tar 1.35 and sed 4.9, git 2.43, Python 3.12, Node 22, Perl 5.38. */
+/** By https://gtfobins.github.io and their manuals: GNU tar 1.35 and sed 4.9, git 2.43, bash 5.2, GCC 14, Clang 18, Python 3.12, Node 22, Perl 5.38. */
 const CARRIERS: Readonly<Record<string, Carrier>> = {
   ...{ awk: AWK, gawk: AWK, mawk: AWK, nawk: AWK, vi: VIM, vim: VIM, nvim: VIM, view: VIM, ex: VIM },
   ...{ scp: SSH, sftp: SSH, nc: NETCAT, ncat: NETCAT, npm: NPM, npx: NPM },
   ...{ node: NODE, bun: NODE, ruby: NODE, lua: NODE, julia: NODE, Rscript: NODE, elixir: NODE },
   ...{ fd: FD, fdfind: FD, rake: { ...NODE, stops: false }, 'ssh-keygen': { short: 'D' } },
   ...{ docker: CONTAINERS, podman: CONTAINERS, kubectl: CONTAINERS, deno: CONTAINERS },
-  gcc: { short: 'B', text: /^-(?:wrapper|fplugin|specs)/ },
+  ...{ gcc: CC, 'g++': CC, cc: CC, 'c++': CC, clang: CC, 'clang++': CC, ld: { text: /^(?:@|--?plugin)/ } },
+  ...{
+    alias: { text: /=/ },
+    jobs: { short: 'x' },
+    compgen: { short: 'CFW' },
+    mapfile: { short: 'C' },
+    readarray: { short: 'C' },
+  },
+  cargo: { long: 'config' },
   git: {
     long: 'config-env exec-path upload-pack receive-pack open-files-in-pager exec extcmd ext-diff',
-    text: /^(?:ext::|-O|!)|^(?:foreach|run|filter-branch)$/,
+    text: /^(?:ext::|-O|!)|^(?:foreach|run|filter-branch|maintenance|credential.*|daemon|instaweb|shell|svn|p4|cvs\w+|send-email|imap-send)$/,
   },
   less: { text: /^\+/ },
   mysql: { text: /\\!|\bsystem\b|\b(?:out|dump|in)file\b|load_file/i },
-  make: { short: 'E', long: 'eval', text: /=(?![\d.]*$)/ },
+  make: { short: 'E', long: 'eval', text: /=(?![\d.]*$)|^(?:-|-f-|.*\/dev\/(?:stdin|fd\/\d+))$/ },
   man: { short: 'PH', long: 'pager html' },
   perl: { short: 'eEMm', stops: true },
   php: { short: 'rRBES', long: 'run process-', stops: true },
@@ -262,7 +276,7 @@ export function tellsVariables(program: string, words: readonly CommandWord[]): 
 /** Whether words of a program may be code that is not read here. Options may be joined, and long ones cut short. */
 export function carriesCode(program: string, words: readonly CommandWord[]): boolean {
   if (OPAQUE.has(program)) return true;
-  const name = Object.hasOwn(CARRIERS, program) ? program : program.replace(/[\d.]+$/, '');
+  const name = Object.hasOwn(CARRIERS, program) ? program : program.replace(/-?[\d.]+$/, '');
   const carrier = Object.hasOwn(CARRIERS, name) ? CARRIERS[name] : undefined;
   const texts = words.map(({ value, text }) => value ?? text);
   const isRead = Object.hasOwn(RUNNERS, program) || SHELLS.includes(program);
@@ -272,8 +286,10 @@ export function carriesCode(program: string, words: readonly CommandWord[]): boo
   if (name === 'sed' && !isPlainSed(texts)) return true;
   const { short = '', long, text, stops } = carrier;
   // An interpreter without a file runs what it is fed.
-  if (stops === true && texts.every((word) => /^-(?!-?(?:v|V|h|version|help)$)/.test(word))) return true;
+  const isFed = (word: string): boolean =>
+    /^-(?!-?(?:v|V|h|version|help|test)$)/.test(word) || INPUT.test(word);
   const end = texts.findIndex((word, at) => !word.startsWith('-') && texts[at - 1]?.startsWith('-') !== true);
+  if (stops === true && (texts.every(isFed) || INPUT.test(texts[end] ?? ''))) return true;
   return texts.slice(0, stops === true && end >= 0 ? end : undefined).some((word) => {
     const [, begun, letters = ''] = /^-(?:-([a-z-]+)|([A-Za-z\d]+))/.exec(word) ?? [];
     const isLong = (option: string) => option.startsWith(begun ?? ' ') || begun?.startsWith(option) === true;
