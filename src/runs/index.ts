@@ -83,4 +83,4 @@ export {
   withNulls,
   withoutNulls,
 } from './store/index.ts';
-export { formatCount, formatDuration, formatUsd } from './units.ts';
+export { formatCount, formatCounted, formatDuration, formatUsd } from './units.ts';

@@ -96,9 +96,17 @@ export interface ComparedView extends SavedView {
 /** Runs below which the share of failed ones says nothing. */
 const MIN_RUNS = 10;
 
-/** Compares views that were not compared for a minute, a few at a time. @throws the database's errors. */
-export async function compareViews(db: Queryable): Promise<readonly ComparedView[]> {
+/**
+ * Compares views that were not compared for a minute, a few at a time.
+ * @param refresh adds up what has arrived, where nobody looks and so nobody does.
+ * @throws the database's errors.
+ */
+export async function compareViews(
+  db: Queryable,
+  refresh: () => Promise<void>,
+): Promise<readonly ComparedView[]> {
   const rows = await ask(db, `SELECT id::text, ${VIEW} FROM mcp_views_take(5)`);
+  if (rows.length > 0) await refresh();
   const compared: ComparedView[] = [];
   for (const view of rows as unknown as readonly SavedView[]) {
     const filter = new URLSearchParams(view.address).get('q') ?? '';

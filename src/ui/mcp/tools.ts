@@ -7,6 +7,7 @@ import {
   costs,
   findRun,
   formatCount,
+  formatCounted,
   formatDuration,
   formatUsd,
   listApprovals,
@@ -199,7 +200,7 @@ async function toolsAnswer(db: Queryable, args: Arguments): Promise<string> {
   const ms = (value: number | null) => (value === null ? 'unknown' : formatDuration(value));
   const lines = tools.map(
     ({ server, tool, calls, errors, denied, p50Ms, p95Ms, p99Ms }) =>
-      `${oneLine(tool, 80)} of ${oneLine(server || 'an unknown server', 80)}: ${formatCount(calls)} calls, ${formatCount(errors)} failed, ${formatCount(denied)} denied, p50 ${ms(p50Ms)}, p95 ${ms(p95Ms)}, p99 ${ms(p99Ms)}`,
+      `${oneLine(tool, 80)} of ${oneLine(server || 'an unknown server', 80)}: ${formatCounted(calls, 'call')}, ${formatCount(errors)} failed, ${formatCount(denied)} denied, p50 ${ms(p50Ms)}, p95 ${ms(p95Ms)}, p99 ${ms(p99Ms)}`,
   );
   return bounded(lines.length === 0 ? ['No tool was called.'] : lines, 'look back fewer hours');
 }
@@ -224,7 +225,7 @@ async function costAnswer(db: Queryable, args: Arguments): Promise<string> {
     .sort(([, one], [, other]) => other.cost - one.cost)
     .map(
       ([name, { calls, failed, input, output, cost, unpriced }]) =>
-        `${oneLine(name || 'not named', 80)}: ${formatUsd(cost)}, ${formatCount(calls)} calls, ${formatCount(failed)} failed, ${formatCount(input)} tokens in, ${formatCount(output)} out${unpriced > 0 ? `, ${formatCount(unpriced)} calls unpriced` : ''}`,
+        `${oneLine(name || 'not named', 80)}: ${formatUsd(cost)}, ${formatCounted(calls, 'call')}, ${formatCount(failed)} failed, ${formatCounted(input, 'token')} in, ${formatCount(output)} out${unpriced > 0 ? `, ${formatCounted(unpriced, 'call')} unpriced` : ''}`,
     );
   return bounded(lines.length === 0 ? ['No model was called.'] : lines, 'look back fewer hours');
 }
