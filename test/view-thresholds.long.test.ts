@@ -68,6 +68,16 @@ test('no page is open: spans arrive, and the webhook hears of the sum above its 
     told?.views.map(({ isOver }) => isOver),
     [false, false],
   );
+  // It selects nothing: without its filter it would select all.
+  await ask('POST', { ...view, name: 'Not understood', address: 'q=is%3Afailed', threshold: 0.1 });
+  await waitUntil(async () => {
+    told = await ask('GET');
+    return told?.webhook.problem?.message.includes('Not understood') === true;
+  }, PATIENCE_MS);
+  assert.equal(
+    posted.every(({ view: name }) => name === 'Spent'),
+    true,
+  );
   await using silent = await startPage({ db, port: 0, token: PAGE_TOKEN });
   const answer = await post(`${silent.address}api/views`, headers, undefined, 'GET');
   assert.equal(JSON.parse(answer.body.toString()).webhook, null);

@@ -23,6 +23,7 @@ export {
   complete,
   type FilterCompletion,
   filterValue,
+  formatProblem,
   parseFilter,
   type SeenNames,
 } from './filter/index.ts';

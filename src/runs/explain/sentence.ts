@@ -159,10 +159,10 @@ function errors({ otherErrors }: RunFacts): Clause {
   const first = otherErrors[0];
   if (first === undefined) return [];
   const message = first.message === null ? '' : `: ${asPart(first.message)}`;
-  const rest = otherErrors.length > 1 ? ` and ${otherErrors.length - 1} more` : '';
+  const rest = otherErrors.length > 1 ? `, as did ${otherErrors.length - 1} more` : '';
   return [
     { text: `${clipped(first.name)} failed`, tone: 'bad', span: first.id },
-    { text: `${message}${rest}` },
+    { text: `${rest}${message}` },
   ];
 }
 

@@ -1,5 +1,6 @@
 import { errorMessage, invalidOption } from '../../base/index.ts';
 import { canonicalUuid, cleanText, type Queryable } from '../../postgres/index.ts';
+import { formatProblem, parseFilter } from '../filter/index.ts';
 import { runMetrics } from './metrics.ts';
 import { ask } from './run-row.ts';
 
@@ -112,7 +113,11 @@ export async function compareViews(
     const filter = new URLSearchParams(view.address).get('q') ?? '';
     const sinceMs = Date.now() - DAY_MS;
     // A view that cannot be compared, for its filter or its time, keeps none of the others from it.
-    const figures = await runMetrics(db, { filter, sinceMs }).catch(errorMessage);
+    const [unknown] = parseFilter(filter).problems;
+    const figures =
+      unknown === undefined
+        ? await runMetrics(db, { filter, sinceMs }).catch(errorMessage)
+        : formatProblem(unknown);
     if (typeof figures === 'string') {
       compared.push({ ...view, value: null, problem: `view '${view.name}' cannot be compared: ${figures}` });
       continue;

@@ -9,6 +9,7 @@ import {
   formatCount,
   formatCounted,
   formatDuration,
+  formatProblem,
   formatUsd,
   listApprovals,
   listRuns,
@@ -143,9 +144,7 @@ async function listAnswer(db: Queryable, args: Arguments): Promise<string> {
   const { runs, next, problems } = found;
   const note = noteSearch(found);
   const looked = note === undefined ? [] : [note];
-  const notes = problems.map(({ message, suggestion }) =>
-    suggestion === undefined ? `note: ${message}` : `note: ${message}. Did you mean '${suggestion}'?`,
-  );
+  const notes = problems.map((problem) => `note: ${formatProblem(problem)}`);
   const none = runs.length === 0 ? ['No run matches.'] : [];
   const more = next === null ? [] : [`More runs match; next: ${next}`];
   return bounded(

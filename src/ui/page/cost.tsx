@@ -149,7 +149,7 @@ export function Cost({ route }: { route: Route }) {
             Prices are those of the providers' lists unless the provider sent a cost. Unpriced calls add
             nothing to a sum.
             {by[0] === 'tool' &&
-              ' A tool costs what its definition takes of the model calls that offer it; results are part of the messages.'}
+              ' A tool costs what its definition takes of the model calls that offer it; results, and what a provider adds to definitions, count with the messages.'}
           </p>
         </>
       )}
