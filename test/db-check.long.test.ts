@@ -144,7 +144,7 @@ describe('on Postgres', { skip: noPostgres() }, () => {
       /aggregates_counted: 1 spans repeat .*; 330 tokens, <?\$0.*\n {4}run: npx .* db rollup/,
     );
     for (const age of ['30d', '500000w'])
-      assert.match((await db(place, 'check', '--since', age)).stdout, /4 calls have no cost/);
+      assert.match((await db(place, 'check', '--since', age)).stdout, /unpriced \(4\): calls have no cost/);
     await using pageDb = await openDatabase(place);
     await using page = await startPage({ db: pageDb, port: 0, token: PAGE_TOKEN });
     const shown = async () => {

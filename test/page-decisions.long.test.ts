@@ -307,7 +307,7 @@ describe('decisions and figures in a browser', { skip: noChromium() || noPostgre
       await fill(view, 'above', '0.001');
       await query(view, `document.querySelector('[name=measure]').value = 'cost'`);
       await click(view, 'Keep');
-      await shows(view, 'above 0.001 US dollars a day');
+      await shows(view, 'above $0.001 a day');
       await waitUntil(() => posted.some(({ type }) => type === 'threshold_crossed'), PATIENCE_MS);
       await query(view, `location.hash = '#/runs'`);
       await shows(view, 'payments-agent');

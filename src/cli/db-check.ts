@@ -38,7 +38,7 @@ export async function runCheck(values: Values, io: CommandIo): Promise<number> {
 function listLines({ name, rows, says, detail, tokens, costUsd, todo }: StoreFinding): string[] {
   const which = detail === null ? '' : ` (${detail})`;
   const amount = `${count(tokens)} tokens, ${formatUsd(costUsd)}`;
-  return [`  ${name}: ${count(rows)} ${says}${which}; ${amount}`, `    ${todo}`];
+  return [`  ${name} (${count(rows)}): ${says}${which}; ${amount}`, `    ${todo}`];
 }
 
 /** `db reprice`: costs computed again. */

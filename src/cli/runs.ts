@@ -3,6 +3,7 @@ import {
   compareRuns,
   explainRun,
   findRun,
+  formatProblem,
   listApprovals,
   listRuns,
   noteSearch,
@@ -103,10 +104,7 @@ async function list({ db, words, values, io }: Request): Promise<number> {
     after: values.after,
   });
   const [problem] = found.problems;
-  if (problem !== undefined) {
-    const { message, suggestion } = problem;
-    throw usageError(suggestion === undefined ? message : `${message}. Did you mean '${suggestion}'?`);
-  }
+  if (problem !== undefined) throw usageError(formatProblem(problem));
   const note = noteSearch(found);
   if (note !== undefined) io.stderr.writeLine(note);
   print(

@@ -23,6 +23,7 @@ export {
   complete,
   type FilterCompletion,
   filterValue,
+  formatProblem,
   parseFilter,
   type SeenNames,
 } from './filter/index.ts';
@@ -83,4 +84,4 @@ export {
   withNulls,
   withoutNulls,
 } from './store/index.ts';
-export { formatCount, formatDuration, formatUsd } from './units.ts';
+export { formatCount, formatCounted, formatDuration, formatUsd } from './units.ts';

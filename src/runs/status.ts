@@ -20,6 +20,14 @@ export type RunStatus = SpanStatus | 'running' | 'incomplete' | 'recovered';
 /** The status of a row of `mcp_traces`, in SQL. */
 export const SPAN_STATUS = 'mcp_traces_status(status_code, policy_decision, gate_blocked)';
 
+/**
+ * What a row of `mcp_traces` says of its failure, in SQL: the description of its status without the stack of Python behind it,
+ * else the message of the exception that it recorded.
+ */
+export const SPAN_MESSAGE = `coalesce(nullif(rtrim(split_part(status_message, 'Traceback (most recent call last)', 1)), ''),
+  CASE WHEN status_code = 'error' THEN jsonb_path_query_first(events,
+    '$[*] ? (@.name == "exception").attributes."exception.message"') #>> '{}' END, nullif(status_message, ''))`;
+
 /** A run whose root span is missing for longer than this ends without it: it may never come. */
 const MISSING_ROOT = `interval '15 minutes'`;
 

@@ -9,10 +9,17 @@ export function formatDuration(ms: number): string {
 }
 
 /** US dollars: `$0.0292` below one, `$12.80` above; what is smaller than a hundredth of a cent says so. */
-export function formatUsd(usd: number): string {
+export function formatUsd(sum: number): string {
+  // The same amounts added up in another order differ in their last bits, which must not decide how a half is rounded.
+  const usd = Number(sum.toPrecision(12));
   if (usd === 0) return '$0';
   if (usd < 0.0001) return '<$0.0001';
   return `$${usd < 1 ? usd.toFixed(4) : usd.toFixed(2)}`;
+}
+
+/** `1 call`, `9,999 calls`. */
+export function formatCounted(count: number, word: string): string {
+  return `${formatCount(count)} ${word}${count === 1 ? '' : 's'}`;
 }
 
 /** A count: `9,999`, `13.4k`, `148.2M`. */

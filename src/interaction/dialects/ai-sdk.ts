@@ -8,7 +8,11 @@ export const aiSdk: Dialect = {
   name: 'AI SDK',
   read: ({ attributes }, kind) => {
     if (attributes['ai.operationId'] === undefined) return undefined;
-    if (kind === 'tool') return { toolArguments: parseContainerOrKeep(attributes['ai.toolCall.args']) };
+    if (kind === 'tool')
+      return {
+        toolArguments: parseContainerOrKeep(attributes['ai.toolCall.args']),
+        toolResult: attributes['ai.toolCall.result'],
+      };
     const prompt = attributes['ai.prompt.messages'] ?? attributes['ai.prompt'];
     return {
       input: prompt === undefined ? readValues(attributes) : toNonEmpty(parseConversation(prompt)),

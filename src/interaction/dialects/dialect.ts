@@ -16,6 +16,8 @@ export interface DialectContent {
   readonly provider?: string | undefined;
   /** Arguments of the tool this span executes, as a JSON value. */
   readonly toolArguments?: unknown;
+  /** Its result as it was written. */
+  readonly toolResult?: unknown;
 }
 
 /** A convention for writing calls to spans. `read` is pure and never throws. */

@@ -19,6 +19,7 @@ export const openInference: Dialect = {
         toolArguments: parseContainerOrKeep(
           attributes['input.value'] ?? attributes['tool_call.function.arguments'],
         ),
+        toolResult: attributes['output.value'],
       };
     }
     const groups = collectIndexed(attributes, PREFIXES);

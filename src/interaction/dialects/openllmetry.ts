@@ -16,7 +16,9 @@ export const openLlmetry: Dialect = {
     const entityOutput = toText(attributes['traceloop.entity.output']);
     const entityInput = attributes['traceloop.entity.input'];
     if (kind === 'tool')
-      return entityInput === undefined ? undefined : { toolArguments: parseContainerOrKeep(entityInput) };
+      return entityInput === undefined
+        ? undefined
+        : { toolArguments: parseContainerOrKeep(entityInput), toolResult: entityOutput };
     const groups = collectIndexed(attributes, PREFIXES);
     const prompts = groups.get('gen_ai.prompt.') ?? groups.get('llm.prompts.') ?? [];
     const completions = groups.get('gen_ai.completion.') ?? groups.get('llm.completions.') ?? [];

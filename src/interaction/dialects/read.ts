@@ -121,6 +121,7 @@ function findContent(span: SpanView, kind: InteractionKind): DialectContent {
     found.output ??= content.output;
     found.documents ??= content.documents;
     found.toolArguments ??= content.toolArguments;
+    found.toolResult ??= content.toolResult;
     found.model ??= content.model;
     found.provider ??= content.provider;
     if (found.input !== undefined && found.output !== undefined) break;

@@ -62,7 +62,9 @@ export const wholeValues: readonly Dialect[] = DIALECTS.map((values) => ({
     const input = readValue(attributes, values, values.input);
     const output = readValue(attributes, values, values.output);
     if (kind === 'tool')
-      return input === undefined ? undefined : { toolArguments: parseContainerOrKeep(input) };
+      return input === undefined
+        ? undefined
+        : { toolArguments: parseContainerOrKeep(input), toolResult: output };
     const { model, provider } = isModelCall(kind) ? readModel(attributes, values) : {};
     if ((input ?? output ?? model) === undefined) return undefined;
     return {

@@ -1,7 +1,7 @@
 import { REASONS, type ReasonCode } from '../../policy/index.ts';
 import type { RunStatus } from '../status.ts';
 import type { RunSpan, WaitingRow } from '../store/index.ts';
-import { formatDuration, formatUsd } from '../units.ts';
+import { formatCounted, formatDuration, formatUsd } from '../units.ts';
 import { findDefinitions } from './definitions.ts';
 import { type RunCall, type RunFacts, toFacts } from './facts.ts';
 
@@ -159,10 +159,10 @@ function errors({ otherErrors }: RunFacts): Clause {
   const first = otherErrors[0];
   if (first === undefined) return [];
   const message = first.message === null ? '' : `: ${asPart(first.message)}`;
-  const rest = otherErrors.length > 1 ? ` and ${otherErrors.length - 1} more` : '';
+  const rest = otherErrors.length > 1 ? `, as did ${otherErrors.length - 1} more` : '';
   return [
     { text: `${clipped(first.name)} failed`, tone: 'bad', span: first.id },
-    { text: `${message}${rest}` },
+    { text: `${rest}${message}` },
   ];
 }
 
@@ -194,7 +194,7 @@ function cost({ modelCalls, unpriced, costUsd }: RunFacts, spans: readonly RunSp
       { text: `unpriced: no price is known for ${clipped(first.model ?? 'the model')}`, span: first.id },
     ];
   }
-  const count = unpriced.length === 1 ? '1 model call' : `${unpriced.length} model calls`;
+  const count = formatCounted(unpriced.length, 'model call');
   return [{ text: `${formatUsd(costUsd)} and ${count} unpriced`, span: first.id }];
 }
 

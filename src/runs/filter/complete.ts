@@ -1,3 +1,4 @@
+import { formatCounted } from '../units.ts';
 import { FILTER_FIELDS, findFilterField } from './fields.ts';
 
 /** One way to go on at the caret. */
@@ -41,7 +42,7 @@ export function complete(text: string, caret: number, seen: SeenNames = {}): rea
     field.words?.map((known): [string, string] => [known, '']) ??
     [...(seen[field.name] ?? [])]
       .sort((a, b) => b[1] - a[1])
-      .map(([known, count]): [string, string] => [known, `${count} ${count === 1 ? 'run' : 'runs'}`]);
+      .map(([known, count]): [string, string] => [known, formatCounted(count, 'run')]);
   return values
     .filter(([known]) => known.toLowerCase().includes(wanted) && known !== value)
     .slice(0, MAX_COMPLETIONS)

@@ -4,6 +4,7 @@ export {
   type FilterTerm,
   findAmount,
   findTime,
+  formatProblem,
   parseFilter,
   readDuration,
 } from './parse.ts';

@@ -26,7 +26,12 @@ export interface FilterProblem {
   readonly suggestion?: string | undefined;
 }
 
-/** A filter that was read; what has a problem does not filter. */
+/** A problem in words: `There is no field 'tol'. Did you mean 'tool:pay'?`. */
+export function formatProblem({ message, suggestion }: FilterProblem): string {
+  return suggestion === undefined ? message : `${message}. Did you mean '${suggestion}'?`;
+}
+
+/** A filter that was read. With a problem it selects nothing, since the rest of it would select too much. */
 export interface Filter {
   readonly terms: readonly FilterTerm[];
   readonly problems: readonly FilterProblem[];

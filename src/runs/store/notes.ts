@@ -1,5 +1,6 @@
 import { errorMessage, invalidOption } from '../../base/index.ts';
 import { canonicalUuid, cleanText, type Queryable } from '../../postgres/index.ts';
+import { formatProblem, parseFilter } from '../filter/index.ts';
 import { runMetrics } from './metrics.ts';
 import { ask } from './run-row.ts';
 
@@ -96,15 +97,27 @@ export interface ComparedView extends SavedView {
 /** Runs below which the share of failed ones says nothing. */
 const MIN_RUNS = 10;
 
-/** Compares views that were not compared for a minute, a few at a time. @throws the database's errors. */
-export async function compareViews(db: Queryable): Promise<readonly ComparedView[]> {
+/**
+ * Compares views that were not compared for a minute, a few at a time.
+ * @param refresh adds up what has arrived, where nobody looks and so nobody does.
+ * @throws the database's errors.
+ */
+export async function compareViews(
+  db: Queryable,
+  refresh: () => Promise<void>,
+): Promise<readonly ComparedView[]> {
   const rows = await ask(db, `SELECT id::text, ${VIEW} FROM mcp_views_take(5)`);
+  if (rows.length > 0) await refresh();
   const compared: ComparedView[] = [];
   for (const view of rows as unknown as readonly SavedView[]) {
     const filter = new URLSearchParams(view.address).get('q') ?? '';
     const sinceMs = Date.now() - DAY_MS;
     // A view that cannot be compared, for its filter or its time, keeps none of the others from it.
-    const figures = await runMetrics(db, { filter, sinceMs }).catch(errorMessage);
+    const [unknown] = parseFilter(filter).problems;
+    const figures =
+      unknown === undefined
+        ? await runMetrics(db, { filter, sinceMs }).catch(errorMessage)
+        : formatProblem(unknown);
     if (typeof figures === 'string') {
       compared.push({ ...view, value: null, problem: `view '${view.name}' cannot be compared: ${figures}` });
       continue;

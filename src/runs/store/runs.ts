@@ -1,6 +1,6 @@
-import { invalidOption } from '../../base/index.ts';
+import { invalidOption, ObservatoryError } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
-import { type FilterProblem, type FilterTerm, parseFilter } from '../filter/index.ts';
+import { type FilterProblem, type FilterTerm, formatProblem, parseFilter } from '../filter/index.ts';
 import { type Condition, toCondition } from './condition.ts';
 import { nameRuns } from './names.ts';
 import { ask, RUN_COLUMNS, type RunRow } from './run-row.ts';
@@ -148,7 +148,8 @@ export async function matchSpans(
   filter: string,
   range: readonly string[],
 ): Promise<Condition | undefined> {
-  const { terms } = parseFilter(filter);
+  const { terms, problems } = parseFilter(filter);
+  if (problems[0] !== undefined) throw new ObservatoryError('INVALID_OPTION', formatProblem(problems[0]));
   if (terms.length === 0) return undefined;
   // Spans of the range may belong to a run that began before.
   const base = `r.started_at < $2::timestamptz AND r.ended_at >= $1::timestamptz - interval '1 hour'`;
@@ -194,14 +195,15 @@ export async function selectRuns(db: Queryable, query: RunQuery): Promise<Select
       field.name === 'run' || (field.name === 'is' && words.includes('handshake')),
   );
   const kind = wantsAny ? '' : ' AND NOT r.is_handshake';
-  const base = { text: `r.started_at >= $1::timestamptz AND ${until}${kind}`, values: range };
+  const known = problems.length === 0 ? '' : ' AND false';
+  const base = { text: `r.started_at >= $1::timestamptz AND ${until}${kind}${known}`, values: range };
   const { lookedMs, ...where } = await withTexts(db, base, terms, JSON.stringify(query, KEY_OF_QUERY));
   return {
     where,
     problems,
     sinceMs,
     untilMs,
-    isAll: terms.length === 0,
+    isAll: terms.length === 0 && problems.length === 0,
     lookedMs,
   };
 }

@@ -249,12 +249,12 @@ function said(row: Record<string, unknown>, limitOf: (name: TextName) => number)
 /** The texts of a span: a row with its `name`, `scope`, `attributes` and `events`. */
 export function readTexts(row: Readonly<Record<string, unknown>>): Partial<Record<TextName, string>> {
   const attributes = (row.attributes ?? {}) as Record<string, unknown>;
-  const { input, output, toolArguments } = readSpanMessages(toView(row));
+  const { input, output, toolArguments, toolResult } = readSpanMessages(toView(row));
   const values: Readonly<Record<TextName, unknown>> = {
     prompt: input === undefined ? undefined : (lastUserText(input) ?? conversationText(input).prompt),
     answer: output === undefined ? undefined : answerText(output),
     arguments: toolArguments ?? attributes[semconv.ATTR_GEN_AI_TOOL_CALL_ARGUMENTS],
-    result: attributes[semconv.ATTR_GEN_AI_TOOL_CALL_RESULT],
+    result: attributes[semconv.ATTR_GEN_AI_TOOL_CALL_RESULT] ?? toolResult,
   };
   const texts = TEXTS.flatMap((name): [TextName, string][] => {
     const value = values[name];

@@ -1,6 +1,6 @@
 import { ownTurn, semconv } from '../../base/index.ts';
 import { cleanText, IS_COUNTED_CALL, type Queryable } from '../../postgres/index.ts';
-import { SPAN_STATUS, type SpanStatus } from '../status.ts';
+import { SPAN_MESSAGE, SPAN_STATUS, type SpanStatus } from '../status.ts';
 import { ask, type RunRow } from './run-row.ts';
 
 /** Most spans of a run that are read; further ones are counted only. */
@@ -114,7 +114,7 @@ const listFields = (): Readonly<Record<keyof RunSpan, string>> => ({
   endMs: toMs('end_time'),
   status: SPAN_STATUS,
   statusCode: 'status_code',
-  message: 'status_message',
+  message: SPAN_MESSAGE,
   service: 'service',
   provider: 'provider',
   operation: 'operation',

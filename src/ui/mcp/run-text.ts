@@ -1,6 +1,7 @@
 import {
   explainRun,
   foldCalls,
+  formatCounted,
   formatDuration,
   formatUsd,
   isPartOfCall,
@@ -19,7 +20,7 @@ const MAX_DEPTH = 20;
 /** One run of a list, in a line. */
 export function runLine(run: RunRow): string {
   const facts = [
-    `${run.toolCalls} calls`,
+    formatCounted(run.toolCalls, 'call'),
     ...listHighlights(run).map(({ text }) => text),
     ...run.labels.map((label) => `label ${oneLine(label, 60)}`),
     formatDuration(run.endMs - run.startMs),
@@ -41,7 +42,7 @@ export function runText(run: RunRow, spans: readonly RunSpan[], approvals: reado
   const lines = [
     `run ${run.id}: ${oneLine(run.name)}, ${run.status}`,
     oneLine(sentenceText(explainRun(spans, approvals, run.status)), 1000),
-    `service ${oneLine(run.service ?? 'unknown')}, client ${oneLine(run.client ?? 'unknown')}, models ${run.models.map((model) => oneLine(model, 60)).join(', ') || 'none'}, ${spans.length} spans`,
+    `service ${oneLine(run.service ?? 'unknown')}, client ${oneLine(run.client ?? 'unknown')}, models ${run.models.map((model) => oneLine(model, 60)).join(', ') || 'none'}, ${formatCounted(spans.length, 'span')}`,
   ];
   if (run.labels.length > 0)
     lines.push(`labels: ${run.labels.map((label) => oneLine(label, 60)).join(', ')}`);

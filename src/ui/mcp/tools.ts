@@ -7,7 +7,9 @@ import {
   costs,
   findRun,
   formatCount,
+  formatCounted,
   formatDuration,
+  formatProblem,
   formatUsd,
   listApprovals,
   listRuns,
@@ -142,9 +144,7 @@ async function listAnswer(db: Queryable, args: Arguments): Promise<string> {
   const { runs, next, problems } = found;
   const note = noteSearch(found);
   const looked = note === undefined ? [] : [note];
-  const notes = problems.map(({ message, suggestion }) =>
-    suggestion === undefined ? `note: ${message}` : `note: ${message}. Did you mean '${suggestion}'?`,
-  );
+  const notes = problems.map((problem) => `note: ${formatProblem(problem)}`);
   const none = runs.length === 0 ? ['No run matches.'] : [];
   const more = next === null ? [] : [`More runs match; next: ${next}`];
   return bounded(
@@ -199,7 +199,7 @@ async function toolsAnswer(db: Queryable, args: Arguments): Promise<string> {
   const ms = (value: number | null) => (value === null ? 'unknown' : formatDuration(value));
   const lines = tools.map(
     ({ server, tool, calls, errors, denied, p50Ms, p95Ms, p99Ms }) =>
-      `${oneLine(tool, 80)} of ${oneLine(server || 'an unknown server', 80)}: ${formatCount(calls)} calls, ${formatCount(errors)} failed, ${formatCount(denied)} denied, p50 ${ms(p50Ms)}, p95 ${ms(p95Ms)}, p99 ${ms(p99Ms)}`,
+      `${oneLine(tool, 80)} of ${oneLine(server || 'an unknown server', 80)}: ${formatCounted(calls, 'call')}, ${formatCount(errors)} failed, ${formatCount(denied)} denied, p50 ${ms(p50Ms)}, p95 ${ms(p95Ms)}, p99 ${ms(p99Ms)}`,
   );
   return bounded(lines.length === 0 ? ['No tool was called.'] : lines, 'look back fewer hours');
 }
@@ -224,7 +224,7 @@ async function costAnswer(db: Queryable, args: Arguments): Promise<string> {
     .sort(([, one], [, other]) => other.cost - one.cost)
     .map(
       ([name, { calls, failed, input, output, cost, unpriced }]) =>
-        `${oneLine(name || 'not named', 80)}: ${formatUsd(cost)}, ${formatCount(calls)} calls, ${formatCount(failed)} failed, ${formatCount(input)} tokens in, ${formatCount(output)} out${unpriced > 0 ? `, ${formatCount(unpriced)} calls unpriced` : ''}`,
+        `${oneLine(name || 'not named', 80)}: ${formatUsd(cost)}, ${formatCounted(calls, 'call')}, ${formatCount(failed)} failed, ${formatCounted(input, 'token')} in, ${formatCount(output)} out${unpriced > 0 ? `, ${formatCounted(unpriced, 'call')} unpriced` : ''}`,
     );
   return bounded(lines.length === 0 ? ['No model was called.'] : lines, 'look back fewer hours');
 }

@@ -1,4 +1,4 @@
-import type { ChangedTool, DefinitionVersion } from '../../runs/index.ts';
+import { type ChangedTool, type DefinitionVersion, formatCounted } from '../../runs/index.ts';
 import { CAPTURE } from './model-call.tsx';
 import { CopyButton, Count, Tag, Time } from './parts.tsx';
 import { changedWords } from './words.ts';
@@ -8,9 +8,7 @@ export function ChangedTools({ changed }: { changed: readonly ChangedTool[] }) {
   if (changed.length === 0) return null;
   return (
     <section class="changed" aria-label="Changed definitions">
-      <h2>
-        {changed.length} changed {changed.length === 1 ? 'definition' : 'definitions'}
-      </h2>
+      <h2>{formatCounted(changed.length, 'changed definition')}</h2>
       {changed.map((tool) => (
         <Changed key={`${tool.seenBy} ${tool.server} ${tool.tool}`} of={tool} />
       ))}

@@ -1,6 +1,7 @@
 import {
   filterValue,
   formatCount,
+  formatCounted,
   formatDuration,
   formatUsd,
   type RunMetrics,
@@ -183,7 +184,7 @@ function Tools({ a, b, route }: { a: readonly ToolRow[]; b: readonly ToolRow[]; 
         </tbody>
       </table>
       {keys.length > MAX_TOOLS && (
-        <p class="foot">{formatCount(keys.length - MAX_TOOLS)} tools that changed less are left out.</p>
+        <p class="foot">Left out: {formatCounted(keys.length - MAX_TOOLS, 'tool')} that changed less.</p>
       )}
     </div>
   );

@@ -3,6 +3,7 @@ import {
   type ComparedFigure,
   type Comparison,
   formatCount,
+  formatCounted,
   formatDuration,
   formatUsd,
   type RunRow,
@@ -78,9 +79,9 @@ export function ComparedResult({ data }: { data: Compared }) {
             <Pair key={i} call={call} a={a.id} b={b.id} />
           ))}
           {calls.length > MAX_DRAWN && (
-            <p class="foot">{formatCount(calls.length - MAX_DRAWN)} more lines are left out.</p>
+            <p class="foot">Left out: {formatCounted(calls.length - MAX_DRAWN, 'more line')}.</p>
           )}
-          {leftOut > 0 && <p class="foot">{formatCount(leftOut)} more calls are not compared.</p>}
+          {leftOut > 0 && <p class="foot">Not compared: {formatCounted(leftOut, 'more call')}.</p>}
         </section>
         {words !== undefined && (
           <section class="wide">
@@ -110,7 +111,7 @@ function Sentence({ data: { calls, figures }, words }: SentenceProps) {
     const figure = figures.find((one) => one.name === name);
     return figure === undefined || figure.a === null || figure.b === null ? undefined : figure.b - figure.a;
   };
-  const count = (n: number) => `${formatCount(n)} ${n === 1 ? 'call' : 'calls'}`;
+  const count = (n: number) => formatCounted(n, 'call');
   const [more, fewer] = [only('+'), only('-')];
   const [ms, usd] = [difference('duration_ms'), difference('cost_usd')];
   const changed = words === undefined ? undefined : words.changed;
@@ -139,7 +140,7 @@ function Sentence({ data: { calls, figures }, words }: SentenceProps) {
       {changed !== undefined &&
         (changed === 0
           ? '; the answers are the same'
-          : `; the answers differ in ${formatCount(changed)} ${changed === 1 ? 'word' : 'words'}`)}
+          : `; the answers differ in ${formatCounted(changed, 'word')}`)}
       .
     </>
   );

@@ -1,4 +1,4 @@
-import { type CostRow, filterValue, formatCount } from '../../runs/index.ts';
+import { type CostRow, filterValue, formatCount, formatCounted } from '../../runs/index.ts';
 import { Chart, MAX_SERIES, type Total } from './cost-chart.tsx';
 import { useData } from './data.ts';
 import { FilterLine } from './filter-line.tsx';
@@ -31,12 +31,11 @@ function StoreLine() {
   const { data } = useData<{ findings: readonly StoreFinding[] }>('/api/check');
   const [first, ...more] = data?.findings ?? [];
   if (first === undefined) return null;
-  const rest =
-    more.length === 0 ? '' : `, and ${more.length} more ${more.length === 1 ? 'finding' : 'findings'}`;
+  const rest = more.length === 0 ? '' : `, and ${formatCounted(more.length, 'more finding')}`;
   return (
     <p class="foot">
-      In the last day {formatCount(first.rows)} {first.says}
-      {rest}. <code>npx mcp-observatory db check</code> says what to do.
+      In the last day: {first.says} ({formatCount(first.rows)}){rest}.{' '}
+      <code>npx mcp-observatory db check</code> says what to do.
     </p>
   );
 }
@@ -150,7 +149,7 @@ export function Cost({ route }: { route: Route }) {
             Prices are those of the providers' lists unless the provider sent a cost. Unpriced calls add
             nothing to a sum.
             {by[0] === 'tool' &&
-              ' A tool costs what its definition takes of the model calls that offer it; results are part of the messages.'}
+              ' A tool costs what its definition takes of the model calls that offer it; results, and what a provider adds to definitions, count with the messages.'}
           </p>
         </>
       )}
@@ -235,10 +234,7 @@ function Sentence({ totals, counted, by, route }: SentenceProps) {
       )}
       {unpriced > 0 && (
         <>
-          ;{' '}
-          <a href={readRows(route, 'is:unpriced')}>
-            {formatCount(unpriced)} {unpriced === 1 ? 'call' : 'calls'} unpriced
-          </a>
+          ; <a href={readRows(route, 'is:unpriced')}>{formatCounted(unpriced, 'call')} unpriced</a>
         </>
       )}
       .

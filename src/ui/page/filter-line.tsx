@@ -31,8 +31,9 @@ export function FilterLine({ value, seen, onChange }: FilterLineProps) {
     const isUnfinished =
       !now &&
       at !== undefined &&
-      complete(next, at, seen).some((one) => one.text.length > next.length) &&
-      /(?:^|\s)-?[a-z]*$/i.test(next.slice(0, at));
+      (parseFilter(next).problems.length > 0 ||
+        (complete(next, at, seen).some((one) => one.text.length > next.length) &&
+          /(?:^|\s)-?[a-z]*$/i.test(next.slice(0, at))));
     if (!isUnfinished) timer.current = window.setTimeout(() => onChange(next.trim()), now ? 0 : DELAY_MS);
   };
   const take = (i: number) => {

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { formatCount } from '../../runs/index.ts';
+import { formatCount, formatCounted } from '../../runs/index.ts';
 import { useData } from './data.ts';
 
 interface FindInRunProps {
@@ -47,7 +47,7 @@ export function FindInRun({ address, chosen, choose }: FindInRunProps) {
         {asked !== '' && spans !== undefined && (
           <>
             {at < 0 ? '' : `${formatCount(at + 1)} of `}
-            {formatCount(spans.length)} {spans.length === 1 ? 'span' : 'spans'}
+            {formatCounted(spans.length, 'span')}
             {spans.length > 0 && at < 0 && (
               <button type="button" class="lnk" onClick={() => go(1)}>
                 Next

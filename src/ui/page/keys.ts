@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { goBack, link } from './route.ts';
+import { goBack, link, toView } from './route.ts';
 
 /** A view with the letter that leads to it after `g`. */
 export interface ViewKey {
@@ -32,7 +32,7 @@ export function useKeys(views: readonly ViewKey[], actions: Readonly<Record<stri
       if (isAfterG) {
         const found = latest.current.views.find(({ key }) => key === event.key);
         isAfterG = false;
-        if (found !== undefined) location.hash = link(found.view);
+        if (found !== undefined) location.hash = toView(found.view);
         return;
       }
       if (event.key === 'g') isAfterG = true;

@@ -9,7 +9,7 @@ import { useKeys } from './keys.ts';
 import { type PageConnection, setPaused, startLive, useConnection } from './live.ts';
 import { Palette } from './palette.tsx';
 import { countInTitle, Icon, type IconName, setTitle, Time } from './parts.tsx';
-import { keepScroll, link, type Route, useRoute } from './route.ts';
+import { keepScroll, link, type Route, toView, useRoute } from './route.ts';
 import { Run } from './run.tsx';
 import { Runs } from './runs.tsx';
 import { Locked, openSession, useLocked } from './session.tsx';
@@ -56,7 +56,7 @@ function App() {
   const current = route.view === 'run' ? 'runs' : route.view;
   const nav = (isTabs: boolean) =>
     VIEWS.map(([view, name]) => (
-      <a key={view} href={link(view)} aria-current={view === current ? 'page' : undefined}>
+      <a key={view} href={toView(view)} aria-current={view === current ? 'page' : undefined}>
         {isTabs && <Icon name={view} class="" />}
         {name}
         {view === 'waiting' && waits > 0 && <span class="count"> {waits}</span>}

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { formatCount, type Said, type SaidPart } from '../../runs/index.ts';
+import { formatCount, formatCounted, type Said, type SaidPart } from '../../runs/index.ts';
 import { useData } from './data.ts';
 import { Markdown } from './markdown.tsx';
 import { CopyButton, Icon } from './parts.tsx';
@@ -100,9 +100,7 @@ export function ModelCallTexts({ runId, spanId }: { runId: string; spanId: strin
       ))}
       {tools.length > 0 && (
         <details>
-          <summary>
-            {formatCount(tools.length)} {tools.length === 1 ? 'tool' : 'tools'} offered
-          </summary>
+          <summary>{formatCounted(tools.length, 'tool')} offered</summary>
           {tools.map(({ name, text }, i) => (
             <section key={i} class="part">
               <h3 class="mono">{name}</h3>

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { filterValue, type RunList, type ToolRow } from '../../runs/index.ts';
+import { filterValue, formatCounted, type RunList, type ToolRow } from '../../runs/index.ts';
 import { useData } from './data.ts';
 import type { ViewKey } from './keys.ts';
 import { link } from './route.ts';
@@ -123,7 +123,7 @@ function useEntries(views: readonly ViewKey[], actions: readonly Action[]): read
       ({ server, tool, calls }): Entry => ({
         group: 'Tools',
         name: server === '' ? tool : `${server}.${tool}`,
-        more: `${calls} ${calls === 1 ? 'call' : 'calls'}`,
+        more: formatCounted(calls, 'call'),
         run: go('runs', `tool:${filterValue(tool)}`),
       }),
     ),

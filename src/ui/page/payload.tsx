@@ -53,9 +53,19 @@ export function brief(text: string | undefined): string {
   return line.length > MAX_BRIEF_CHARS ? `${line.slice(0, MAX_BRIEF_CHARS)}…` : line;
 }
 
-/** What a result of an MCP tool says, out of its envelope: the structured content, else its texts; any other text as it is. */
+/**
+ * What a result of a tool says, out of its envelope: of MCP the structured content, else its texts; the content of a message of
+ * LangChain; any other text as it is.
+ */
 export function openEnvelope(text: string): string {
   const value = parsed(text);
+  if (
+    isObject(value) &&
+    isObject(value.data) &&
+    typeof value.data.content === 'string' &&
+    value.type === 'tool'
+  )
+    return value.data.content;
   if (!isObject(value) || !Array.isArray(value.content)) return text;
   if (isObject(value.structuredContent)) return JSON.stringify(value.structuredContent);
   const texts = value.content.map((part: unknown) => {

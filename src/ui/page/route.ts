@@ -43,6 +43,9 @@ export function readTimes(query: URLSearchParams): Parameters {
   return { range: query.get('range'), since: query.get('since'), until: query.get('until') };
 }
 
+/** Another view of the range that is looked at. */
+export const toView = (view: string): string => link(view, readTimes(readRoute().query));
+
 /** The address of here with other parameters. */
 export function here({ view, args, query }: Route, parameters: Parameters): string {
   return link([view, ...args].join('/'), { ...Object.fromEntries(query), ...parameters });

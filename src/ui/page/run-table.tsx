@@ -2,6 +2,7 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import {
   filterValue,
   formatCount,
+  formatCounted,
   type RunList,
   type RunRow,
   type SessionGroup,
@@ -101,7 +102,7 @@ export function SessionTable({ list: { sessions, leftOut, shapes }, route, hasFi
         </table>
       </div>
       <p class="foot">
-        {sessions.length} {sessions.length === 1 ? 'session' : 'sessions'}
+        {formatCounted(sessions.length, 'session')}
         {leftOut !== 0 &&
           `, ${leftOut === null ? 'older ones' : `${formatCount(leftOut)} older ones`} left out: narrow the range or the filter`}
         .
@@ -130,7 +131,7 @@ function SessionHead({ group, route }: { group: SessionGroup; route: Route }) {
       <span class="sub mono ell">{session ?? ''}</span>
       {session === null && <span class="sub">no session known</span>}
       <span class="gt">
-        {formatCount(runs)} {runs === 1 ? 'run' : 'runs'}
+        {formatCounted(runs, 'run')}
         {failed > 0 && (
           <>
             , <span class="neg">{formatCount(failed)} failed</span>

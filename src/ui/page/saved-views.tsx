@@ -2,25 +2,36 @@ import { useRef, useState } from 'preact/hooks';
 import type { SavedView } from '../../runs/index.ts';
 import { post, useData } from './data.ts';
 import { Menu, MenuForm } from './notes.tsx';
-import { type ApiError, Icon } from './parts.tsx';
+import { type ApiError, Icon, Time } from './parts.tsx';
 import type { Route } from './route.ts';
 
 const MEASURES = [
   ['', 'nothing'],
   ['cost', 'US dollars a day'],
-  ['failed', 'share of failed runs, %'],
+  ['failed', '% of the runs of a day failed'],
   ['contradicted', 'contradicted answers a day'],
 ] as const;
 
-/** What a threshold is shown as: shares are stored from 0 to 1. */
-const toShown = ({ measure, threshold }: SavedView) =>
-  threshold === null ? '' : String(measure === 'failed' ? threshold * 100 : threshold);
+/** A threshold in words: shares are stored from 0 to 1. */
+function toShown({ measure, threshold }: SavedView): string {
+  const above = Number(((measure === 'failed' ? 100 : 1) * (threshold ?? 0)).toPrecision(12));
+  if (measure === 'cost') return `$${above} a day`;
+  return measure === 'failed'
+    ? `${above} % failed in a day`
+    : `${above} contradicted ${above === 1 ? 'answer' : 'answers'} a day`;
+}
+
+interface KeptViews {
+  readonly views: readonly SavedView[];
+  /** Null where nobody is told of thresholds. */
+  readonly webhook: { readonly problem: { readonly message: string; readonly atMs: number } | null } | null;
+}
 
 /** The views that were kept: each one click away; and this one, to keep. */
 export function SavedViews({ route }: { route: Route }) {
   const [isOpen, setOpen] = useState(false);
   const [trouble, setTrouble] = useState('');
-  const { data, retry } = useData<{ views: readonly SavedView[] }>(isOpen ? '/api/views' : undefined, 'once');
+  const { data, retry } = useData<KeptViews>(isOpen ? '/api/views' : undefined, 'once');
   const menu = useRef<HTMLDetailsElement>(null);
   const send = async (address: string, body: object) => {
     try {
@@ -52,8 +63,7 @@ export function SavedViews({ route }: { route: Route }) {
           </a>
           {view.measure !== null && (
             <span class={view.isOver ? 'neg' : 'sub'}>
-              {view.isOver ? 'is above' : 'tells above'} {toShown(view)}{' '}
-              {MEASURES.find(([measure]) => measure === view.measure)?.[1]}
+              {view.isOver ? 'is above' : 'tells above'} {toShown(view)}
             </span>
           )}
           <button
@@ -67,6 +77,20 @@ export function SavedViews({ route }: { route: Route }) {
         </p>
       ))}
       {data !== undefined && views.length === 0 && <p class="sub">No view is kept yet.</p>}
+      {data?.webhook === null && views.some(({ measure }) => measure !== null) && (
+        <p class="sub">
+          Nobody is told: start <code>up</code> or <code>ui</code> with <code>--webhook URL</code>.
+        </p>
+      )}
+      {data?.webhook?.problem && (
+        <p class="note off">
+          <Icon name="failed" />
+          <span>
+            The webhook, tried at <Time ms={data.webhook.problem.atMs} /> and again later:{' '}
+            {data.webhook.problem.message}
+          </span>
+        </p>
+      )}
       <MenuForm button="Keep" trouble={trouble} onSubmit={save}>
         <label>
           Keep this view as

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { formatCount, formatDuration, type RunMetrics } from '../../runs/index.ts';
+import { formatCount, formatCounted, formatDuration, type RunMetrics } from '../../runs/index.ts';
 import { Count, Duration, Usd } from './parts.tsx';
 import { here, link, type Route, readRange, readTimes, replaceRoute } from './route.ts';
 
@@ -73,11 +73,7 @@ export function Strip({ metrics, route }: { metrics: RunMetrics; route: Route })
         label="Cost"
         href={link('cost', { q: route.query.get('q'), ...readTimes(route.query) })}
         value={<Usd of={costUsd} />}
-        note={
-          unpriced > 0
-            ? `${formatCount(unpriced)} ${unpriced === 1 ? 'call' : 'calls'} unpriced`
-            : 'all calls priced'
-        }
+        note={unpriced > 0 ? `${formatCounted(unpriced, 'call')} unpriced` : 'all calls priced'}
         bars={of((b) => b.costUsd)}
         show={(usd) => `$${usd.toFixed(4)}`}
       />

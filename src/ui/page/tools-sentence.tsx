@@ -1,4 +1,4 @@
-import { filterValue, formatCount, type TaxReport, type ToolRow } from '../../runs/index.ts';
+import { filterValue, formatCount, formatCounted, type TaxReport, type ToolRow } from '../../runs/index.ts';
 import { Duration, Usd } from './parts.tsx';
 import { type Route, readRows } from './route.ts';
 
@@ -23,10 +23,8 @@ export function ToolsSentence({ tools, tax, route }: SentenceProps) {
     .sort((a, b) => (b.p95Ms ?? 0) - (a.p95Ms ?? 0))[0];
   return (
     <>
-      <b>
-        {formatCount(calls)} {calls === 1 ? 'call' : 'calls'}
-      </b>{' '}
-      of {tools.length} {tools.length === 1 ? 'tool' : 'tools'}, {formatCount(errors)} failed
+      <b>{formatCounted(calls, 'call')}</b> of {formatCounted(tools.length, 'tool')}, {formatCount(errors)}{' '}
+      failed
       {worst !== undefined && (
         <>
           ; most failing: <a href={readRows(route, `failed:${filterValue(worst.tool)}`)}>{worst.tool}</a> (
@@ -35,7 +33,7 @@ export function ToolsSentence({ tools, tax, route }: SentenceProps) {
       )}
       {tax.tokens > 0 && (
         <>
-          ; definitions took <b>{formatCount(tax.tokens)} tokens</b>
+          ; definitions took <b>{formatCounted(tax.tokens, 'token')}</b>
           {tax.costUsd > 0 && (
             <>
               {' '}

@@ -2,6 +2,7 @@ import {
   type ChangedTool,
   filterValue,
   formatCount,
+  formatCounted,
   type TaxedTool,
   type TaxReport,
   type ToolRow,
@@ -188,7 +189,7 @@ function ByServer({ tools, taxed, route }: ByServerProps) {
                   <span class="sub">{server === '' ? '' : 'self-reported name'}</span>
                   <span class="gt">
                     {offered.length > 0 && `${offered.length} offered · `}
-                    {own.length} used · {formatCount(calls)} {calls === 1 ? 'call' : 'calls'}
+                    {own.length} used · {formatCounted(calls, 'call')}
                   </span>
                 </div>
               </td>

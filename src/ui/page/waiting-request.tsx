@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { formatPerson, type WaitingDetail, type WaitingRow } from '../../runs/index.ts';
+import { formatCounted, formatPerson, type WaitingDetail, type WaitingRow } from '../../runs/index.ts';
 import { post, useData } from './data.ts';
 import {
   type ApiError,
@@ -168,7 +168,7 @@ export function WaitingRequest({ id, open }: { id: string; open: readonly Waitin
         )}
         {data.scope !== null && (
           <Row name="Used">
-            {data.uses === 0 ? 'not yet' : `${data.uses} ${data.uses === 1 ? 'time' : 'times'}, last `}
+            {data.uses === 0 ? 'not yet' : `${formatCounted(data.uses, 'time')}, last `}
             {data.lastUsedMs !== null && <Time ms={data.lastUsedMs} />}
           </Row>
         )}

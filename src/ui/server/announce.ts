@@ -23,6 +23,12 @@ export interface WebhookOptions {
   readonly secret?: string | undefined;
 }
 
+/** Why the webhook was not told, and when that was tried. */
+export interface WebhookProblem {
+  readonly message: string;
+  readonly atMs: number;
+}
+
 /** @throws ObservatoryError `INVALID_OPTION` if the address is not an http or https URL. */
 export function checkWebhook(webhook: WebhookOptions | undefined): void {
   if (webhook === undefined) return;
@@ -42,17 +48,27 @@ export class Announcer {
   readonly #db: Queryable;
   readonly #webhook: WebhookOptions;
   readonly #page: string;
+  readonly #refresh: () => Promise<void>;
   readonly #timer: NodeJS.Timeout;
   readonly #stop = new AbortController();
   #working: Promise<void> | undefined;
-  #problem = '';
+  #problem: WebhookProblem | undefined;
 
-  /** @param page address of the page, without its token. */
-  constructor(db: Queryable, webhook: WebhookOptions, page: string) {
+  /**
+   * @param page address of the page, without its token.
+   * @param refresh adds up what has arrived; thresholds are compared with that.
+   */
+  constructor(db: Queryable, webhook: WebhookOptions, page: string, refresh: () => Promise<void>) {
     this.#db = db;
     this.#webhook = webhook;
     this.#page = page;
+    this.#refresh = refresh;
     this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref();
+  }
+
+  /** What could not be told or compared at the last try; undefined once something was told. */
+  get problem(): WebhookProblem | undefined {
+    return this.#problem;
   }
 
   async close(): Promise<void> {
@@ -71,7 +87,7 @@ export class Announcer {
 
   async #announce(): Promise<void> {
     await this.#announceCalls();
-    for (const view of await compareViews(this.#db)) {
+    for (const view of await compareViews(this.#db, this.#refresh)) {
       const { value, threshold, isOver, problem } = view;
       if (problem !== undefined) this.#warn(problem);
       if (value === null || threshold === null || value > threshold === isOver) continue;
@@ -94,7 +110,7 @@ export class Announcer {
     try {
       await this.#send(message);
       await note();
-      this.#problem = '';
+      this.#problem = undefined;
     } catch (error) {
       if (!this.#stop.signal.aborted) this.#warn(errorMessage(error));
     }
@@ -121,8 +137,9 @@ export class Announcer {
 
   /** The same problem once. */
   #warn(problem: string): void {
-    if (problem === this.#problem) return;
-    this.#problem = problem;
+    const isTold = problem === this.#problem?.message;
+    this.#problem = { message: problem, atMs: Date.now() };
+    if (isTold) return;
     diag.warn(`mcp-observatory: the webhook could not be told and is tried again: ${problem}`);
   }
 }

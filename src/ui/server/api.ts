@@ -30,6 +30,7 @@ import {
   toolHealth,
   toolRow,
 } from '../../runs/index.ts';
+import type { Announcer } from './announce.ts';
 import { toSentSpans } from './findings.ts';
 import { goldenNames } from './golden-file.ts';
 import { readGoldenRun } from './goldens.ts';
@@ -47,6 +48,8 @@ export interface ApiSources {
   readonly db: Queryable;
   /** Folder of the goldens to compare with. */
   readonly goldens: string;
+  /** Tells of thresholds. @defaultValue nobody is told */
+  readonly announcer?: Announcer | undefined;
   /** What cannot be right in the store. @defaultValue nothing is known */
   readonly watch?: StoreWatch | undefined;
   /** Marks the answer before it is read: true if who asks has the one of this mark. */
@@ -70,7 +73,7 @@ const ROUTES: readonly (readonly [pattern: RegExp, route: Route])[] = [
   [/^\/api\/runs\/([0-9a-f]{32})\/spans\/([0-9a-f]{16})\/said$/u, said],
   [/^\/api\/runs\/([0-9a-f]{32})\/related$/u, async ({ db }, _query, id = '') => readRelated(db, id)],
   [/^\/api\/runs\/([0-9a-f]{32})\/find$/u, find],
-  [/^\/api\/views$/u, async ({ db }) => ({ views: await listViews(db) })],
+  [/^\/api\/views$/u, views],
   [/^\/api\/tools$/u, tools],
   [/^\/api\/cost$/u, cost],
   [/^\/api\/check$/u, check],
@@ -116,6 +119,13 @@ async function runs({ db }: ApiSources, query: URLSearchParams): Answer {
       db,
       list.runs.map(({ id }) => id),
     ),
+  };
+}
+
+async function views({ db, announcer }: ApiSources): Answer {
+  return {
+    views: await listViews(db),
+    webhook: announcer === undefined ? null : { problem: announcer.problem ?? null },
   };
 }
 

@@ -98,6 +98,7 @@ export async function startPage(options: PageOptions): Promise<Page> {
       db,
       questions,
       goldens,
+      announcer,
       assets,
       live,
       watch,
@@ -129,7 +130,10 @@ export async function startPage(options: PageOptions): Promise<Page> {
   guard.onTrade = () => {
     if (options.token === undefined) options.onAddress?.(urlNow());
   };
-  const announcer = options.webhook === undefined ? undefined : new Announcer(db, options.webhook, personal);
+  const announcer =
+    options.webhook === undefined
+      ? undefined
+      : new Announcer(db, options.webhook, personal, () => live.refresh());
   const closeAll = async () => {
     await announcer?.close();
     await stop(server, live);
@@ -219,7 +223,7 @@ async function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,
   url: URL,
-  { questions, goldens, watch, live, senders, person }: Parts,
+  { questions, goldens, announcer, watch, live, senders, person }: Parts,
 ): Promise<void> {
   if (url.pathname === '/api/senders') return sendJson(response, 200, { senders });
   // The page asks whether its session is good.
@@ -237,7 +241,7 @@ async function sendAnswer(
       return request.headers['if-none-match'] === known;
     };
     const answer = await answerApi(
-      { db: questions, goldens, watch, isKnown },
+      { db: questions, goldens, announcer, watch, isKnown },
       url.pathname,
       url.searchParams,
     );
