@@ -141,7 +141,7 @@ describe('on Postgres', { skip: noPostgres() }, () => {
     const text = await db(place, 'check');
     assert.match(
       text.stdout,
-      /aggregates_counted: 1 spans repeat .*; 330 tokens, <?\$0.*\n {4}run: npx .* db rollup/,
+      /aggregates_counted \(1\): spans repeat .*; 330 tokens, <?\$0.*\n {4}run: npx .* db rollup/,
     );
     for (const age of ['30d', '500000w'])
       assert.match((await db(place, 'check', '--since', age)).stdout, /unpriced \(4\): calls have no cost/);
