@@ -128,7 +128,7 @@ async function bundleCode() {
         // What several commands share, a few lines each.
         {
           name: 'command-line',
-          test: /\/src\/cli\/(?:command-line\/(?:ending-signal|flags|run-options|exit-codes|jsonl|subcommand)|terminal\/table)\.ts/,
+          test: /\/src\/cli\/(?:command-line\/(?:ending-signal|flags|run-options|exit-codes|jsonl|subcommand)|terminal\/(?:table|waterfall))\.ts/,
         },
       ],
     },
@@ -216,6 +216,11 @@ async function bundleTypes() {
     dir: LIB,
     format: 'esm',
     entryFileNames: '[name].d.ts',
+    // What several entries share, a few lines each.
+    manualChunks: (id) =>
+      /\/(?:json\/lenient-json|durable\/stats|evidence\/trace\/types)\.d\.ts$/.test(id)
+        ? 'shared'
+        : undefined,
     chunkFileNames: ({ name }) => `${name.replace(/\.d$/, '')}-[hash].d.ts`,
   });
   await bundle.close();

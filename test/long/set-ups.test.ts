@@ -68,7 +68,12 @@ for (const [place, setUp] of SET_UPS.entries()) {
         const rootless = ORPHANS[peer] === undefined || setUp.asked === 'by itself' ? 0 : failed;
         const counts = { models, failed, tools, rootless };
         assert.deepEqual(
-          { ...shownBy(ours), ...keptBy(ours, bare, peer), asked: ours.asked, counts: await countsIn(url) },
+          {
+            ...shownBy(ours),
+            ...keptBy(ours, bare, { peer, setUp }),
+            asked: ours.asked,
+            counts: await countsIn(url),
+          },
           { ...shownBy(bare), said: saidBeside(setUp, peer), lost: [], orphans: [], asked: models, counts },
           [ours.stderr, ...placesOf(ours.spans).keys()].join('\n'),
         );
@@ -274,12 +279,13 @@ function shownBy({ answers, stdout, stderr, code, signal }: Run) {
 }
 
 /** Spans that others make and that are not where they are without us, and those with us whose parent was lost. */
-function keptBy(ours: Run, bare: Run, peer: Peer) {
+function keptBy(ours: Run, bare: Run, { peer, setUp }: { readonly peer: Peer; readonly setUp: SetUp }) {
   const places = placesOf(ours.spans);
   const isOrphan = (place: string) =>
     place.startsWith('? > ') && CALL.test(place.slice(4)) && ORPHANS[peer]?.test(place) !== true;
   const lost = [...placesOf(bare.spans)].filter(
-    ([place, count]) => !place.startsWith('?') && (places.get(place) ?? 0) < count,
+    ([place, count]) =>
+      !place.startsWith('?') && setUp.aside?.test(place) !== true && (places.get(place) ?? 0) < count,
   );
   return { lost, orphans: [...places.keys()].filter(isOrphan) };
 }

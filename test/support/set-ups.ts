@@ -17,6 +17,8 @@ export interface SetUp {
   readonly build?: string;
   /** A folder of `fixtures` that it is, and shares with others of its kind. @defaultValue a folder of its own */
   readonly fixture?: string;
+  /** Spans of what it asks without waiting: whether they end before the program does is chance, without us too. */
+  readonly aside?: RegExp;
   /** Of each request: calls of a model, those of them that fail, calls of a tool. */
   readonly calls: readonly [models: number, failed: number, tools: number];
   /** The end of what we say on stderr beside OpenInference, which loads what it instruments, where it comes first. */
@@ -113,6 +115,8 @@ export const SET_UPS: readonly SetUp[] = [
       asked: 'over http',
       path: '/api/chat',
       method: 'POST',
+      // The stream that a client opens beside its requests.
+      aside: /\bGET\b.*\/api\/mcp/,
       calls: [1, 0, 1],
       says: 'openai was loaded before the hooks',
       peers: ALL,
