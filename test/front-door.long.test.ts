@@ -286,16 +286,21 @@ test("'run' and 'ask' beside an `up` wait for its page, keep effects there and s
   const totals = [{ id: 'looks', tools: ['shell.run'], per: 'caller', at_most: 1 }];
   const looks = { id: 'look', effect: 'allow', server: 'shell', tool: 'run' };
   const counted = join(folder, write('counted.json', { version: 1, rules: [looks], budgets: { totals } }));
-  const hook = async (cwd: string) => {
+  const hook = async (cwd: string, named: NodeJS.ProcessEnv = {}) => {
     const command = [MAIN, 'hook', 'claude-code', '--policy', counted, '--enforce'];
-    const env = { ...process.env, SAFE_TRACE_DIR: tempDir() };
+    const env = { ...process.env, SAFE_TRACE_DIR: tempDir(), ...named };
     const child = spawn(process.execPath, command, { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] });
     const event = { hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: { command: 'ls' }, cwd };
     child.stdin.end(JSON.stringify(event));
     return await text(child.stdout);
   };
-  assert.deepEqual([await hook(folder), /budget_exceeded/.test(await hook(folder))], ['', true]);
-  assert.match(await hook(tempDir()), /ledger_unavailable/);
+  const named = { MCP_OBSERVATORY_DATABASE_URL: near.address };
+  assert.deepEqual(
+    [await hook(folder, named), /budget_exceeded/.test(await hook(folder, named))],
+    ['', true],
+  );
+  // An agent could have written the note in its folder.
+  assert.match(await hook(folder), /ledger_unavailable/);
   const stored = async () => {
     const { body } = await post(`${near.address}/api/runs?fresh`, bearer(read_token), undefined, 'GET');
     return String(body);

@@ -119,7 +119,7 @@ export {
   type TraceReplay,
 } from './replay/index.ts';
 export { formatWord, REQUEST_METHODS, type RequestMethod } from './requests.ts';
-export { laterLedger, type ReadTool } from './reservations.ts';
+export type { ReadTool } from './reservations.ts';
 export { SourceText } from './sources/index.ts';
 export { type ToolsByServer, toolHash } from './tool-definition.ts';
 export { isUntrusted } from './untrusted-result.ts';

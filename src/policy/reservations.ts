@@ -112,7 +112,7 @@ export class GateLedger {
     if (given === undefined) this.#ledger = new MemoryLedger();
     else if (isLedger(given)) this.#ledger = given;
     else {
-      this.#own = laterLedger(() => given);
+      this.#own = openLater(given);
       this.#ledger = this.#own;
     }
     return this.#ledger;
@@ -123,11 +123,11 @@ interface LaterLedger extends CallLedger {
   readonly close: () => void;
 }
 
-/** A ledger whose place is looked for, and whose driver is loaded, with the first call that needs it. */
-export function laterLedger(find: () => PostgresConnection | Promise<PostgresConnection>): LaterLedger {
+/** A ledger whose driver is loaded with the first call that needs it. */
+function openLater(place: PostgresConnection): LaterLedger {
   let opened: Promise<PostgresLedger> | undefined;
   const open = (): Promise<PostgresLedger> => {
-    opened ??= (async () => new (await import('./postgres-ledger.ts')).PostgresLedger(await find()))();
+    opened ??= (async () => new (await import('./postgres-ledger.ts')).PostgresLedger(place))();
     return opened;
   };
   return {

@@ -92,7 +92,7 @@ export async function findOpenDatabase(
 /** Where a page is unless another port is named. */
 export const PAGE_PORT = 4320;
 /** An `up` at its usual port. */
-const UP_ADDRESS = `http://127.0.0.1:${PAGE_PORT}`;
+export const UP_ADDRESS = `http://127.0.0.1:${PAGE_PORT}`;
 
 /**
  * The store of the `up` that runs over the database of this folder, else of one at its usual port; undefined without one,
@@ -104,11 +104,6 @@ async function findRunningStore({ env }: Pick<CommandIo, 'env'>): Promise<Databa
   const shared = await findShared(DEFAULT_DATA_DIR);
   if (shared !== undefined) return shared;
   return findRunningPage(env, PAGE_PORT) === undefined ? undefined : databaseAt(UP_ADDRESS, { env });
-}
-
-/** Where a gate of a process of its own keeps its ledger: the database that is named, else the store of an `up`. */
-export async function findLedger({ env }: Pick<CommandIo, 'env'>): Promise<string | Database> {
-  return env.MCP_OBSERVATORY_DATABASE_URL?.trim() || ((await findRunningStore({ env })) ?? UP_ADDRESS);
 }
 
 /** Refreshes what is derived; a role that may only read sees it as of the last refresh by another process. */

@@ -12,11 +12,11 @@ export {
 export {
   DATABASE_FLAGS,
   findDatabaseUrl,
-  findLedger,
   findOpenDatabase,
   ifAllowed,
   joinUp,
   PAGE_PORT,
+  UP_ADDRESS,
 } from './database.ts';
 export {
   decodeUtf8,

@@ -16,12 +16,11 @@ import {
   type AuditRun,
   type Decision,
   guardedDecision,
-  laterLedger,
   PolicyGate,
   type ToolDefinition,
 } from '../../policy/index.ts';
 import { resolveCaptureContent } from '../../processor/index.ts';
-import { type CommandIo, findLedger, usageError } from '../command-line/index.ts';
+import { type CommandIo, UP_ADDRESS, usageError } from '../command-line/index.ts';
 import { type ActionCall, listCalls } from './agent-calls.ts';
 import type { HookAnswer, HookClient } from './clients.ts';
 
@@ -78,8 +77,9 @@ async function decideCalls(
   audit: AuditRun,
   { client, policy, isEnforced, env }: HookSettings,
 ): Promise<HookAnswer | undefined> {
-  // Each event has a process of its own, which remembers nothing.
-  const ledger = laterLedger(() => findLedger({ env }));
+  // Each event has a process of its own, which remembers nothing. An agent may write what is noted in its folder of
+  // another `up`, so that one is only used where the environment names it.
+  const ledger = env.MCP_OBSERVATORY_DATABASE_URL?.trim() || UP_ADDRESS;
   using gate = new PolicyGate({ policy: readHookPolicy(policy, isEnforced), ledger });
   gate.assertReady();
   const meant = [

@@ -5,6 +5,13 @@ import { FILES, type FileWords, SED } from './file-words.ts';
 
 type OpenedAs = 'read_file' | 'write_file';
 
+interface OpenedWord {
+  readonly word: CommandWord;
+  readonly kind: OpenedAs;
+  /** Whether it may be a place on another machine. */
+  readonly isRemote?: boolean;
+}
+
 /** The files a program opens by its words. @param adds whether words come to these that the text does not say. */
 export function fileActions(
   program: string,
@@ -16,7 +23,7 @@ export function fileActions(
   const known = program !== 'sed' ? table : isInPlace(words) ? { ...SED, operands: 'write' as const } : SED;
   if (known === undefined) return namedFiles(program, words);
   const kinds = listOptions(known);
-  const opened: { word: CommandWord; kind: OpenedAs }[] = [];
+  const opened: OpenedWord[] = [];
   const operands: CommandWord[] = [];
   const addresses: CommandWord[] = [];
   const told: CommandAction[] = [];
@@ -49,15 +56,18 @@ export function fileActions(
   const fetches = known.operands === 'fetch';
   if (known.operands !== undefined && !fetches) {
     const files = operands.slice(skips);
-    const isCopied = known.operands === 'copy' && !opened.some(({ kind }) => kind === 'write_file');
+    const { isRemote = false } = known;
+    // `cp -t folder` names where it writes; what copies to other machines has no such option.
+    const isCopied =
+      known.operands === 'copy' && (isRemote || !opened.some(({ kind }) => kind === 'write_file'));
     for (const [at, word] of files.entries()) {
       const isWritten = known.operands === 'write' || (isCopied && at === files.length - 1);
-      opened.push({ word, kind: isWritten ? 'write_file' : 'read_file' });
+      opened.push({ word, kind: isWritten ? 'write_file' : 'read_file', isRemote });
     }
   }
   if (program === 'curl') opened.push(...words.flatMap(ofCurl));
   const writesElse = known.otherwise !== undefined && !opened.some(({ kind }) => kind === 'write_file');
-  const actions = [...told, ...opened.flatMap(({ word, kind }) => toAction(word, kind, known.isRemote))];
+  const actions = [...told, ...opened.flatMap(({ word, kind, isRemote }) => toAction(word, kind, isRemote))];
   actions.push(...[...(fetches ? operands : []), ...addresses].flatMap(ofAddress));
   if (writesElse) actions.push({ kind: 'write_file', path: known.otherwise ?? '.' });
   if (known.operands === undefined || program === 'wget') actions.push(...namedFiles(program, words));
@@ -225,6 +235,7 @@ function toAction({ value: path, text }: CommandWord, kind: OpenedAs, isRemote =
   if (path === undefined || path === '')
     return [unreadableAction(`it opens '${text.slice(0, 64)}', which the shell computes`)];
   if (STREAMS.test(path)) return [];
-  if (isRemote && HOSTED.test(path)) return [{ kind: 'name_url', url: path }];
-  return [{ kind, path }];
+  if (!isRemote || !HOSTED.test(path)) return [{ kind, path }];
+  // What is written elsewhere is not in the project either.
+  return [{ kind: 'name_url', url: path }, ...(kind === 'write_file' ? [{ kind, path }] : [])];
 }

@@ -285,10 +285,13 @@ export function carriesCode(program: string, words: readonly CommandWord[]): boo
   if (name === 'git' && configuresGit(texts)) return true;
   if (name === 'sed' && !isPlainSed(texts)) return true;
   const { short = '', long, text, stops } = carrier;
-  // An interpreter without a file runs what it is fed.
+  // An interpreter without a file runs what it is fed, but for Node's own tests.
   const isFed = (word: string): boolean =>
-    /^-(?!-?(?:v|V|h|version|help|test)$)/.test(word) || INPUT.test(word);
-  const end = texts.findIndex((word, at) => !word.startsWith('-') && texts[at - 1]?.startsWith('-') !== true);
+    (/^-(?!-?(?:v|V|h|version|help)$)/.test(word) && !(name === 'node' && word === '--test')) ||
+    INPUT.test(word);
+  const end = texts.findIndex(
+    (word, at) => word === '-' || (!word.startsWith('-') && texts[at - 1]?.startsWith('-') !== true),
+  );
   if (stops === true && (texts.every(isFed) || INPUT.test(texts[end] ?? ''))) return true;
   return texts.slice(0, stops === true && end >= 0 ? end : undefined).some((word) => {
     const [, begun, letters = ''] = /^-(?:-([a-z-]+)|([A-Za-z\d]+))/.exec(word) ?? [];

@@ -17,7 +17,7 @@ export function readMessage(whole: unknown): Answer {
     id: toText(message.id),
     model: toText(message.model),
     finishReasons: reason === undefined ? [] : [reason],
-    usage: readUsageObject(message.usage),
+    usage: readUsageObject(message.usage, { isExclusive: true }),
     serviceTier: toText(readObject(message.usage).service_tier),
     // A `server_tool_use` is run by Anthropic.
     toolCallCount: blocks.filter(({ type }) => type === 'tool_use').length,
