@@ -191,6 +191,23 @@ describe('tokens and cost of a call are counted once', () => {
     });
   }
 
+  test('in the service, a call whose cost only the outer of two spans of one instrumentation has', () => {
+    const outer = { 'gen_ai.response.id': 'r', ...model, ...usage(100), 'gen_ai.usage.cost': 7 };
+    for (const operation of ['completion', 'acompletion']) {
+      const inner = own({ 'llm.openai.usage': '{"prompt_tokens":100,"completion_tokens":10}' });
+      const run = own({ 'gen_ai.operation.name': operation, ...outer }, [inner, plain([chat('app', 30)])]);
+      const spans = spansOf(run, false);
+      const enricher = new Enricher({ meterProvider: false });
+      for (const span of spans) enricher.expectReceived(span);
+      for (const span of spans) enricher.enrichReceived(span);
+      assert.deepEqual(
+        spans.map(spanToRow).map(({ cost_usd: usd }) => usd),
+        [null, 0.0000063, null, 7],
+        operation,
+      );
+    }
+  });
+
   test('in the service, in batches of one span: calls directly around each other', () => {
     for (const isReversed of [false, true]) {
       const { run, tokens, calls } = CASES[

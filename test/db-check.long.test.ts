@@ -64,6 +64,9 @@ const RIGHT: readonly Part[] = [
 
 const WRAPPER = JSON.stringify({ generations: [{ message: { role: 'ai', content: 'Paris' } }] });
 
+/** A conversation sent again, by an instrumentation that tells of cached tokens. */
+const TOLD: Part = call({ ...usage(3000), 'gen_ai.usage.cache_read.input_tokens': 1024 }, 'told');
+
 const WRONG: readonly Part[] = [
   own({ ...model, ...usage(300) }, [chat(OURS, 100, 'd'), chat('other', 200, 'e')]),
   chat('framework', 70, 'f', [chat(OURS, 70, 'f')]),
@@ -73,6 +76,7 @@ const WRONG: readonly Part[] = [
   call({}),
   call({ 'gen_ai.request.model': 'nobody-knows', ...usage(10) }),
   call({ ...usage(20), 'gen_ai.completion': WRAPPER }),
+  plain([chat('untold', 2000), chat('untold', 2300), chat('untold', 100), chat('told', 2000), TOLD, TOLD]),
 ];
 
 /** Stores what is wrong, and checks that it is found. @returns the findings. */
@@ -107,6 +111,7 @@ async function assertFindings(place: Place): Promise<readonly Readonly<Record<st
       ['calls_without_usage', 1, 0, null],
       ['unpriced', 3, 2011, 'no price for nobody-knows, old'],
       ['unpriced', 1, 15, 'unpriced: tokens_disagree'],
+      ['cache_untold', 1, 2530, 'untold'],
       ['runs_without_root', 1, 1000, null],
       ['hashes_of_wrappers', 1, 22, OURS],
     ],

@@ -589,6 +589,19 @@ const VERTEX = {
   'gen_ai.usage.input_tokens': 200,
   'gen_ai.usage.output_tokens': 40,
 };
+const INTERACTION = {
+  'openinference.span.kind': 'LLM',
+  'llm.provider': 'google',
+  'llm.model_name': 'gemini-2.5-flash',
+  'llm.token_count.prompt': 1433,
+  'llm.token_count.completion': 73,
+  'llm.token_count.total': 1506,
+  'llm.token_count.prompt_details.cache_read': 400,
+};
+const { 'llm.token_count.prompt_details.cache_read': _, ...UNCACHED } = INTERACTION;
+const OF_GEMINI = { scope: 'openinference.instrumentation.google_genai' };
+const AGNO = { ...INTERACTION, 'llm.provider': 'Anthropic', 'llm.model_name': 'claude-sonnet-4-5' };
+const OF_AGNO = { scope: 'openinference.instrumentation.agno' };
 const AWS_SPAN = { ...ON_AWS, 'rpc.system': 'aws-api' };
 
 /** The schema of a minor version of the semantic conventions. */
@@ -601,7 +614,7 @@ const REPORTED: Readonly<
     readonly [
       attributes: Attributes,
       right: Partial<TraceRow>,
-      by?: { scope: string; schemaUrl?: string; name?: string },
+      by?: { scope: string; version?: string; schemaUrl?: string; name?: string },
     ]
   >
 > = {
@@ -1094,17 +1107,44 @@ const REPORTED: Readonly<
     { scope: 'any', schemaUrl: 'https://opentelemetry.io/schemas/OpenTelemetrySchemaVersion.V1_23_1' },
   ],
   'what was read from a cache, twice in the input (OpenInference)': [
-    {
-      'openinference.span.kind': 'LLM',
-      'llm.provider': 'google',
-      'llm.model_name': 'gemini-2.5-flash',
-      'llm.token_count.prompt': 1433,
-      'llm.token_count.completion': 73,
-      'llm.token_count.total': 1506,
-      'llm.token_count.prompt_details.cache_read': 400,
-    },
+    INTERACTION,
     { prompt_tokens: 1033, cached_prompt_tokens: 400, cost_usd: 0.0003844 },
-    { scope: 'openinference.instrumentation.google_genai', name: 'InteractionsResource.create' },
+    { ...OF_GEMINI, name: 'InteractionsResource.create' },
+  ],
+  'a cache that a version did not tell (OpenInference, Gemini)': [
+    UNCACHED,
+    { prompt_tokens: 1433, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { ...OF_GEMINI, version: '0.1.12', name: 'GenerateContent' },
+  ],
+  'a cache that the next version tells': [
+    UNCACHED,
+    { prompt_tokens: 1433, cost_usd: 0.0006124 },
+    { ...OF_GEMINI, version: '0.1.16', name: 'GenerateContent' },
+  ],
+  'tools of the provider, whose tokens are in the output (OpenInference)': [
+    { ...INTERACTION, 'llm.tools.0.tool.json_schema': '{"type": "url_context"}' },
+    { prompt_tokens: 1033, cost_usd: null, cost_source: 'unpriced: tool use untold' },
+    { ...OF_GEMINI, name: 'AsyncInteractionsResource.create' },
+  ],
+  'tools of the program, which have no tokens of their own (OpenInference)': [
+    { ...INTERACTION, 'llm.tools.0.tool.json_schema': '{"type": "function", "name": "weather"}' },
+    { prompt_tokens: 1033, cost_usd: 0.0003844 },
+    { ...OF_GEMINI, name: 'AsyncInteractionsResource.create' },
+  ],
+  'a net input in which the total is net too (Agno)': [
+    AGNO,
+    { provider: 'anthropic', prompt_tokens: 1833, cached_prompt_tokens: 400, cost_usd: 0.005514 },
+    OF_AGNO,
+  ],
+  'a net input of Bedrock (Agno)': [
+    { ...AGNO, 'llm.provider': 'AwsBedrock', 'llm.model_name': ON_AWS['gen_ai.request.model'] },
+    { provider: 'aws.bedrock', prompt_tokens: 1833, cost_usd: 0.005514 },
+    OF_AGNO,
+  ],
+  'an input of Claude by another door, with what was read in it (Agno)': [
+    { ...AGNO, 'llm.provider': 'LiteLLM' },
+    { prompt_tokens: 1433, cached_prompt_tokens: 400, cost_usd: 0.004314 },
+    OF_AGNO,
   ],
   'conventions with a name of a cache': [
     TWO_THOUSAND,
@@ -1178,6 +1218,11 @@ const PASSED: Readonly<Record<string, readonly [string, object, readonly [number
     'anthropic claude-sonnet-4-5',
     { input_tokens: 1000, output_tokens: 40, total_tokens: 1040, cache_read_input_tokens: 400 },
     [1000, null],
+  ],
+  'the same with a total that has them too, so that the input does not': [
+    'anthropic claude-sonnet-4-5',
+    { input_tokens: 1000, output_tokens: 40, total_tokens: 1440, cache_read_input_tokens: 400 },
+    [1400, 0.00372],
   ],
   'the usage of the provider within that of a framework (Spring AI)': [
     'anthropic claude-sonnet-4-5',

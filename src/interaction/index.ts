@@ -64,7 +64,7 @@ export { holdsTextAlone } from './plain-request.ts';
 export { normalizeProvider } from './provider.ts';
 export { type ProviderResponse, readProviderResponse } from './provider-response.ts';
 export { addResponse, present, responseAttributes, usageAttributes } from './response-attributes.ts';
-export { hasFieldValue, isGenAiName, readIdByWords, readTextField, saysTokens } from './scalars.ts';
+export { hasFieldValue, isGenAiName, readIdByWords, readTextField, says } from './scalars.ts';
 export type { SpanEventView, SpanView } from './span-view.ts';
 export { toolOutcome, toolResultText } from './tool-outcome.ts';
 export type { CallContent, Interaction } from './types.ts';

@@ -8,17 +8,21 @@ interface KnownScope {
   readonly names: string;
   /** Where that can be read. */
   readonly source: string;
-  /** The provider whose input it passes on as it is, without cached tokens; `all` where it takes them out of any. */
+  /** The providers whose input it passes on as it is, without cached tokens; `all` where it takes them out of any. */
   readonly passesOn?: string;
   /**
    * `cache`: it never tells what was read from a cache, or not of a stream. `cache writes`: it tells that, and not what
    * was written. `cache and thoughts`: it never tells either, and its output has no thoughts.
    */
   readonly hides?: 'cache' | 'cache writes' | 'cache and thoughts';
+  /** Spans, by `version name`, of which that is so. @defaultValue all */
+  readonly hidesIn?: RegExp;
   /** The minor version of the conventions 1.x in the URL of its schema since it tells of a cache. */
   readonly tellsFrom?: number;
   /** Spans, by `version name`, whose input has what was read from a cache twice. */
   readonly countsTwice?: RegExp;
+  /** Spans, by `version name`, whose output has what tools of the provider gave, which is input. */
+  readonly mixesTools?: RegExp;
   /** It cuts the place of an inference profile off a model's id, as `us.` or `global.`. */
   readonly cutsPlace?: true;
 }
@@ -31,9 +35,10 @@ const named = (prefix: string, names: string): string =>
 
 const KNOWN_SCOPES: readonly KnownScope[] = [
   {
-    names: '@traceloop/instrumentation-anthropic @openlit/instrumentation-anthropic',
-    source: 'their published code in JavaScript',
-    passesOn: 'anthropic',
+    names:
+      '@traceloop/instrumentation-anthropic @openlit/instrumentation-anthropic openlit.instrumentation.bedrock openinference.instrumentation.agno',
+    source: 'their published code; Agno: _get_metrics of models/*/*.py, whose total is net too',
+    passesOn: 'anthropic aws.bedrock gcp.vertex_ai AzureFoundry',
   },
   {
     names: '@traceloop/instrumentation-bedrock',
@@ -47,7 +52,6 @@ const KNOWN_SCOPES: readonly KnownScope[] = [
     passesOn: 'aws.bedrock',
     cutsPlace: true,
   },
-  { names: 'openlit.instrumentation.bedrock', source: 'its published code', passesOn: 'aws.bedrock' },
   {
     names: 'openlit.anthropic',
     source: 'OpenLIT for Go: anthropic/*.go',
@@ -116,8 +120,11 @@ const KNOWN_SCOPES: readonly KnownScope[] = [
   { names: 'opentelemetry.instrumentation.google_genai', source: 'its generate_content.py', tellsFrom: 37 },
   {
     names: 'openinference.instrumentation.google_genai',
-    source: 'OpenInference: interactions_attributes.py; of 0.1.13 to 0.1.15, _utils.py',
+    source: 'OpenInference: interactions_attributes.py; of versions up to 0.1.15, _utils.py',
+    hides: 'cache',
+    hidesIn: /^0\.1\.(?:\d|1[0-2]) (?!.*InteractionsResource)/,
     countsTwice: /^0\.1\.1[3-5] |InteractionsResource/,
+    mixesTools: /InteractionsResource/,
   },
   { names: 'auto.ai.litellm', source: 'sentry-python: integrations/litellm.py', hides: 'cache' },
 ];

@@ -34,6 +34,7 @@ const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['aws', 'aws.bedrock'],
   ['bedrock', 'aws.bedrock'],
   ['aws_bedrock', 'aws.bedrock'],
+  ['awsbedrock', 'aws.bedrock'],
   ['aws.bedrock', 'aws.bedrock'],
   ['amazon_bedrock', 'aws.bedrock'],
   ['mistral', 'mistral_ai'],

@@ -272,9 +272,9 @@ export function readJsonObject(value: unknown): JsonObject | undefined {
   return isObject(parsed) ? parsed : undefined;
 }
 
-/** Whether a span has a count of tokens, under the name of any dialect. */
-export function saysTokens(attributes: JsonObject): boolean {
-  for (const name in attributes) if (PLACES.get(name)?.is === 'count') return true;
+/** Whether a span has a count of tokens, or a cost, under the name of any dialect. */
+export function says(what: 'count' | 'cost', attributes: JsonObject): boolean {
+  for (const name in attributes) if (PLACES.get(name)?.is === what) return true;
   return false;
 }
 

@@ -99,7 +99,7 @@ function readCounts(
   }
   const usage = counts.settle({ model, isExclusive, passesCountsOn: passesCountsOn(span, provider) });
   const units = attributes['observatory.usage_units'];
-  if (usage?.inputTokens !== undefined && hasCacheTwice(span))
+  if (usage?.inputTokens !== undefined && matchSpan(span, knownScope(span)?.countsTwice))
     return { ...usage, inputTokens: usage.inputTokens - (usage.cacheReadTokens ?? 0) };
   if (usage === undefined || units === undefined) return usage;
   return { ...usage, ...readUsageUnits(readJsonObject(units)) };
@@ -112,9 +112,9 @@ const countsNet = (provider: string | undefined, model: string | undefined): boo
 /** Whether the input leaves out cached tokens, whatever the total says. AI SDK 4 and 5 pass it on; 6 has it apart. */
 function passesCountsOn(span: SpanView, provider: string | undefined): boolean {
   const passesOn = knownScope(span)?.passesOn;
-  if (passesOn === 'all') return true;
+  if (passesOn === 'all' || (provider && passesOn?.split(' ').includes(provider))) return true;
   if (!EXCLUSIVE.has(provider)) return false;
-  if (isOfAwsSdk(span) || passesOn === provider) return true;
+  if (isOfAwsSdk(span)) return true;
   return (
     toText(span.attributes['ai.operationId']) !== undefined &&
     span.attributes['ai.usage.inputTokenDetails.noCacheTokens'] === undefined
@@ -145,8 +145,8 @@ const WITH_MIN_CACHED = /^(?:openai|azure\.|gcp\.|undefined$)/;
 const knownScope = ({ instrumentationScope: scope, attributes }: SpanView) =>
   findKnownScope(scope?.name) ?? findKnownScope(toText(attributes['sentry.origin']));
 
-const hasCacheTwice = (span: SpanView): boolean =>
-  knownScope(span)?.countsTwice?.test(`${span.instrumentationScope?.version} ${span.name}`) === true;
+const matchSpan = (span: SpanView, spans: RegExp | undefined): boolean =>
+  spans?.test(`${span.instrumentationScope?.version} ${span.name}`) === true;
 
 /** The spans of Spring AI 1, which runs on Spring Boot 3 and has its tracer. */
 export function isSpringAi1({ instrumentationScope: scope }: SpanView): boolean {
@@ -168,8 +168,15 @@ function leavesOutCache(span: SpanView, provider: string | undefined, objects: n
   if (attributes.input_tokens !== undefined && attributes.outcome !== undefined) return true;
   const known = knownScope(span);
   if (hasNoNameOfCache(span.instrumentationScope?.schemaUrl, known)) return true;
+  if (known?.hidesIn !== undefined) return matchSpan(span, known.hidesIn);
   return isOfAwsSdk(span) || isSpringAi1(span) || /^cache(?: and|$)/.test(known?.hides ?? '');
 }
+
+/** Whether tools of the provider were offered, in the words of OpenInference. Those of the program are functions. */
+const offersOthersTools = ({ attributes }: SpanView): boolean =>
+  Object.entries(attributes).some(
+    ([name, tool]) => /^llm\.tools\.\d+\.tool\.json/.test(name) && !/"type": ?"function"/.test(String(tool)),
+  );
 
 const THOUGHTS_UNTOLD = 'thoughts untold';
 const tellsTotal = ({ attributes }: SpanView) =>
@@ -194,6 +201,7 @@ function withUntold(
     untold.push(CACHE_UNTOLD);
   if (scope?.hides === 'cache and thoughts' && usage.reasoningTokens === undefined && !tellsTotal(span))
     untold.push(THOUGHTS_UNTOLD);
+  if (matchSpan(span, scope?.mixesTools) && offersOthersTools(span)) untold.push('tool use untold');
   if (scope?.cutsPlace === true) untold.push(PLACE_UNTOLD);
   return untold.length === 0 ? usage : { ...usage, modes: [...(usage.modes ?? []), ...untold] };
 }

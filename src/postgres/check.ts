@@ -117,6 +117,18 @@ const CHECKS: readonly Check[] = [
       FROM mcp_traces AS t WHERE ${COUNTED} AND mcp_traces_is_unpriced(cost_source) GROUP BY cost_source ORDER BY 1 DESC LIMIT 20`,
   },
   {
+    name: 'cache_untold',
+    says: 'calls send a long conversation again, and their instrumentation never tells of cached tokens: the cost may be too high',
+    todo: 'let an instrumentation that tells them record these calls, such as ours',
+    sql: `SELECT ${SUMS}, t.scope AS detail FROM (
+        SELECT *, count(cached_prompt_tokens) OVER (PARTITION BY scope) AS told, lag(prompt_tokens + completion_tokens
+          - coalesce(reasoning_tokens, 0)) OVER (PARTITION BY trace_id, scope, model ORDER BY start_time, prompt_tokens) AS before
+        FROM mcp_traces AS t WHERE ${COUNTED} AND ${HAS_USAGE}) AS t
+      WHERE told = 0 AND before BETWEEN 1024 AND prompt_tokens AND cost_source = 'genai-prices'
+        AND provider ~ '^(openai|azure|gcp|deepseek|x_ai|moonshot)' AND scope NOT LIKE 'mcp-observatory%'
+      GROUP BY scope ORDER BY 1 DESC LIMIT 20`,
+  },
+  {
     name: 'runs_without_root',
     says: 'runs lack their outer span, so that one run may be shown as several or without its name',
     todo: 'send the spans of all services of a run to this store, sample whole traces, and let programs end their spans (docs/collector.md)',

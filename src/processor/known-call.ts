@@ -2,7 +2,7 @@
 import { type Context, type HrTime, type Span, SpanKind, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, isOwnScope, isPackageScope, MCP_SCOPE, semconv } from '../base/index.ts';
-import { type InteractionKind, isModelCall, kindInWords } from '../interaction/index.ts';
+import { type InteractionKind, isModelCall, kindInWords, says } from '../interaction/index.ts';
 import { toText } from '../json/index.ts';
 import type { TokenUsage } from '../signals/index.ts';
 import type { RecentMap } from './recent-map.ts';
@@ -16,6 +16,9 @@ export interface SaidOfCall {
   readonly isEstimated: boolean;
   /** Its input may leave cached tokens out, and it tells none. */
   readonly isLess?: boolean;
+  readonly tokens?: string;
+  /** The tokens whose cost was reported: other spans of the call, by the same instrumentation, count on this one. */
+  readonly costOf?: string | undefined;
   /** The response was there before, and has been fetched again. */
   readonly isFetched?: boolean;
 }
@@ -41,6 +44,8 @@ export interface Call {
   end: number;
   /** Not settled yet, but sure to have what is known of the call. */
   isOpen: boolean;
+  /** Another span of the call has left its tokens to this one while it was open. */
+  isNeeded?: boolean;
   /** It was open, and has ended without usage. */
   isVoid?: boolean;
   /** It has ended with an error and without usage. */
@@ -75,8 +80,21 @@ export function toSaid(attributes: Attributes, values: FieldValues): SaidOfCall 
     models: listModels(attributes, values),
     isEstimated: values.tokens_estimated === true,
     isLess: values.provider === 'aws.bedrock' && values.cached_prompt_tokens === undefined,
+    tokens: `${values.prompt_tokens} ${values.completion_tokens ?? 0}`,
     isFetched: attributes[semconv.ATTR_GEN_AI_OPERATION_NAME] === 'fetch_response',
   };
+}
+
+/** Of a span that came: its call, if it is sure to have the tokens of one. */
+export function saySure(span: ReadableSpan, kind: InteractionKind | undefined): SaidOfCall | undefined {
+  const { attributes } = span;
+  const input = attributes[semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS];
+  const output = attributes[semconv.ATTR_GEN_AI_USAGE_OUTPUT_TOKENS] ?? 0;
+  if (input === undefined) return undefined;
+  const said = toSaid(attributes, {});
+  if (isOwnCall(span, kind)) return said;
+  const isCall = said.responseId !== undefined && isModelCall(kindInWords(span) ?? 'model');
+  return isCall && says('cost', attributes) ? { ...said, costOf: `${input} ${output}` } : undefined;
 }
 
 export function toCall(span: ReadableSpan, kind: InteractionKind, said: SaidOfCall): Call {
@@ -88,7 +106,13 @@ export function toCall(span: ReadableSpan, kind: InteractionKind, said: SaidOfCa
 }
 
 /** What has become known of a call since its span began. */
-export function readAgain(call: Call, span: ReadableSpan, kind: InteractionKind, said: SaidOfCall): Call {
+export function readAgain(
+  call: Call | undefined,
+  span: ReadableSpan,
+  kind: InteractionKind,
+  said: SaidOfCall,
+): Call {
+  if (call === undefined) return toCall(span, kind, said);
   call.kind = kind;
   call.said = said;
   call.end = findEnd(span, call.start);
@@ -119,8 +143,9 @@ const MODELS = [
 
 export function isOneCall(known: Call, call: Call): boolean {
   if (known.kind !== call.kind || known.isVoid === true) return false;
-  if (known.isOpen && !call.said.isEstimated && !call.said.isLess) return false;
   const [one, other] = [known.said, call.said];
+  const isCosted = one.costOf !== undefined && one.costOf === other.tokens && known.scope === call.scope;
+  if (known.isOpen && !other.isEstimated && !other.isLess && !isCosted) return false;
   const isNamed = one.responseId !== undefined && other.responseId !== undefined;
   // Our own instrumentations have one span for a call: another one below it is a later call of the same conversation,
   // unless it was made in another process, which answered with the same response.

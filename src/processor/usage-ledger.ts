@@ -1,13 +1,13 @@
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { type FieldValues, isOwnScope, semconv } from '../base/index.ts';
+import { type FieldValues, isOwnScope } from '../base/index.ts';
 import {
   COUNTED_ON_CHILDREN,
   type Interaction,
   type InteractionKind,
   isModelCall,
   kindInWords,
-  saysTokens,
+  says,
 } from '../interaction/index.ts';
 import {
   addTo,
@@ -26,6 +26,7 @@ import {
   type SaidOfCall,
   type Sum,
   sameResponse,
+  saySure,
   toCall,
   toSaid,
   usageKey,
@@ -63,8 +64,8 @@ interface KnownSpan {
  * it does not say that it is a model call.
  *
  * Several instrumentations may have spans of one call: one around the other, with nothing of an agent or a tool between
- * them, or anywhere with the same response id. The span that ends (or arrives) first counts. Two spans with different
- * response ids are two calls, as are two of different models where one has no id.
+ * them, or anywhere with the same response id. The span that ends (or arrives) first counts, unless another of its
+ * instrumentation has the cost. Two spans with different response ids, or of different models, are two calls.
  *
  * An instrumentation of a framework may give its spans neither a response id nor a place in the same trace. Such a span
  * is a call already counted if another instrumentation of the same process counted one of the same model, with the same
@@ -94,11 +95,10 @@ export class UsageLedger {
     this.#enterBegun();
     const { traceId, spanId } = span.spanContext();
     const { parent } = this.#known(traceId, spanId) ?? this.#add(traceId, spanId, span, kind);
-    const { attributes } = span;
-    const isCall = isModelCall(kind) && saysTokens(attributes);
+    const isCall = isModelCall(kind) && says('count', span.attributes);
     if (isCall || this.#calling.get(spanId) === traceId) this.#foretell(traceId, parent);
-    if (attributes[semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS] !== undefined && isOwnCall(span, kind))
-      this.#enter(span, kind, toSaid(attributes, {}), span.ended);
+    const said = saySure(span, kind);
+    if (said !== undefined) this.#enter(span, isModelCall(kind) ? kind : 'model', said, span.ended);
   }
 
   /** Notes at the spans around a call that they are. */
@@ -155,6 +155,7 @@ export class UsageLedger {
     if (isNamed && !isWhole && span.kind !== SpanKind.CLIENT) return false;
     this.#enterBegun();
     const { traceId, spanId } = span.spanContext();
+    if (this.#known(traceId, spanId)?.call?.isNeeded === true) return true;
     if (this.#calling.get(spanId) === traceId || this.#sumBelow(traceId, spanId) !== undefined) return false;
     if (this.#callsBelow(traceId, spanId) !== undefined) return false;
     if (model !== undefined && !isNamed) return true;
@@ -211,16 +212,16 @@ export class UsageLedger {
   ): string | undefined {
     const { traceId, spanId } = span.spanContext();
     const said = toSaid(span.attributes, values);
-    const call =
-      known.call === undefined ? toCall(span, kind, said) : readAgain(known.call, span, kind, said);
+    const call = readAgain(known.call, span, kind, said);
     known.call = call;
-    const sum = this.#sumBelow(traceId, spanId);
+    const sum = call.isNeeded ? undefined : this.#sumBelow(traceId, spanId);
     if (sum !== undefined && sum.calls > 1 && isSumOfCalls(sum, span, values)) return COUNTED_ON_CHILDREN;
     if (!known.isBoundary) this.#cover(known.parent, call);
     const same = (known.isBoundary ? undefined : this.#around(known, call)) ?? this.#elsewhere(call, values);
     const on = same?.countedOn ?? same;
     if (on !== undefined && on.spanId !== spanId) {
       call.countedOn = on;
+      if (on.said.costOf !== undefined) on.isNeeded = true;
       return on.spanId;
     }
     if (sum !== undefined && isSumOfCalls(sum, span, values)) return COUNTED_ON_CHILDREN;
@@ -234,8 +235,7 @@ export class UsageLedger {
   /** A call that failed has no usage: it is found again by the failures on spans around it or below it. */
   #countFailure(span: ReadableSpan, kind: InteractionKind, known: KnownSpan): string | undefined {
     const said = toSaid(span.attributes, {});
-    const call =
-      known.call === undefined ? toCall(span, kind, said) : readAgain(known.call, span, kind, said);
+    const call = readAgain(known.call, span, kind, said);
     known.call = call;
     call.hasFailed = true;
     if (known.isBoundary) return undefined;
@@ -310,7 +310,7 @@ export class UsageLedger {
 
   /** The same call on a span around this one or below it. */
   #around(known: KnownSpan, call: Call): Call | undefined {
-    const below = this.#callsBelow(call.traceId, call.spanId);
+    const below = call.isNeeded ? undefined : this.#callsBelow(call.traceId, call.spanId);
     return below?.find((inner) => isOneCall(inner, call)) ?? this.#above(known.parent, call);
   }
 

@@ -9,6 +9,7 @@ import {
 export interface SpanFixture {
   readonly name?: string;
   readonly scope?: string;
+  readonly version?: string;
   readonly schemaUrl?: string | undefined;
   readonly kind?: SpanKind;
   readonly attributes?: Attributes;
@@ -25,7 +26,7 @@ export function recordSpan(fixture: SpanFixture): ReadableSpan {
   const span = provider
     .getTracer(
       fixture.scope ?? 'test',
-      undefined,
+      fixture.version,
       fixture.schemaUrl === undefined ? {} : { schemaUrl: fixture.schemaUrl },
     )
     .startSpan(fixture.name ?? 'span', fixture.kind === undefined ? {} : { kind: fixture.kind });
