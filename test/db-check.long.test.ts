@@ -263,7 +263,7 @@ describe('on Postgres', { skip: noPostgres() }, () => {
     const again = await db(place, 'reprice', '--prices', prices);
     assert.match(
       again.stdout,
-      /: 0 of 4 calls changed; \$4.00 before, \$4.00 after\n {2}1 calls keep their cost: instrumentation/,
+      /: 0 of 4 calls changed; \$4.00 before, \$4.00 after\n {2}cost kept: 1 call, instrumentation/,
     );
     await near(2 + 1 + 7 + 1, 1, 0.25);
 

@@ -58,7 +58,12 @@ test('no page is open: spans arrive, and the webhook hears of the sum above its 
     [['Spent', 0.2, 0.25]],
   );
 
-  let told: { views: { isOver: boolean }[]; webhook: { problem: { message: string } | null } } | undefined;
+  let told:
+    | {
+        views: { isOver: boolean; id: string }[];
+        webhook: { problem: { message: string } | null };
+      }
+    | undefined;
   await waitUntil(async () => {
     told = await ask('GET');
     return told?.webhook.problem != null;
@@ -74,6 +79,10 @@ test('no page is open: spans arrive, and the webhook hears of the sum above its 
     told = await ask('GET');
     return told?.webhook.problem?.message.includes('Not understood') === true;
   }, PATIENCE_MS);
+  // Nothing is told any more: what could not be told or compared is gone, and its problem with it.
+  for (const { id } of told?.views ?? [])
+    await post(`${page.address}api/views/${id}/remove`, headers, Buffer.from('{}'));
+  await waitUntil(async () => (await ask('GET')).webhook.problem === null, PATIENCE_MS);
   assert.equal(
     posted.every(({ view: name }) => name === 'Spent'),
     true,

@@ -20,6 +20,7 @@ export {
 } from './camel-case.ts';
 export { COST_NAMES, type CostName } from './cost-names.ts';
 export { parseDatabaseUrl } from './database-url.ts';
+export { decodeUri } from './decode-uri.ts';
 export { errorClass, isKnownErrorClass } from './error-class.ts';
 export {
   errorMessage,
@@ -63,6 +64,7 @@ export {
 } from './option-kinds.ts';
 export { packageFile, readVersion } from './package-file.ts';
 export { importPeer, loadPeer } from './peer.ts';
+export { formatPlural } from './plural.ts';
 export { connectionKey, PortConnections } from './port-connections.ts';
 export { printable, printableLine } from './printable.ts';
 export {

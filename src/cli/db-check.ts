@@ -1,4 +1,4 @@
-import { snakeKeys } from '../base/index.ts';
+import { formatPlural, snakeKeys } from '../base/index.ts';
 import { checkStore, type RepriceResult, reprice, type StoreFinding } from '../postgres/index.ts';
 import { formatUsd } from '../runs/index.ts';
 import {
@@ -66,14 +66,14 @@ function formatReprice(database: string, result: RepriceResult, isDryRun: boolea
   const { checked, changed, beforeUsd, afterUsd, newlyPriced, newlyUnpriced, kept, daysGone } = result;
   const changes = isDryRun ? 'would change' : 'changed';
   const lines = [
-    `${database}: ${count(changed)} of ${count(checked)} calls ${changes}; ${formatUsd(beforeUsd)} before, ${formatUsd(afterUsd)} after`,
-    ...(newlyPriced === 0 ? [] : [`  ${count(newlyPriced)} calls without a cost have one`]),
+    `${database}: ${count(changed)} of ${formatPlural(checked, 'call')} ${changes}; ${formatUsd(beforeUsd)} before, ${formatUsd(afterUsd)} after`,
+    ...(newlyPriced === 0 ? [] : [`  newly priced: ${formatPlural(newlyPriced, 'call')}`]),
     ...Object.entries(newlyUnpriced).map(
-      ([source, rows]) => `  ${count(rows)} calls lose their cost: ${source}`,
+      ([source, rows]) => `  no longer priced: ${formatPlural(rows, 'call')}, ${source}`,
     ),
     ...Object.entries(kept).map(
       ([source, rows]) =>
-        `  ${count(rows)} calls keep their cost: ${source}${source === 'override' ? ', your own prices; give them with --prices' : ''}`,
+        `  cost kept: ${formatPlural(rows, 'call')}, ${source}${source === 'override' ? ', your own prices; give them with --prices' : ''}`,
     ),
     ...(daysGone.length === 0
       ? []

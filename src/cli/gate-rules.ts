@@ -1,7 +1,7 @@
 /** `mcp-observatory gate lint` and `gate explain`: what a policy says, before it decides. */
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { takeInSlices } from '../base/index.ts';
+import { formatPlural, takeInSlices } from '../base/index.ts';
 import { isObject, type JsonObject, PLAN_LIMITS, parseStrictJson } from '../json/index.ts';
 import {
   formatWord,
@@ -44,13 +44,9 @@ export async function runGateLint(args: readonly string[], io: CommandIo): Promi
   const errors = findings.filter(({ severity }) => severity === 'error').length;
   if (values.json !== true) {
     const warnings = findings.length - errors;
-    io.stdout.writeLine(`${counted(errors, 'error')}, ${counted(warnings, 'warning')}`);
+    io.stdout.writeLine(`${formatPlural(errors, 'error')}, ${formatPlural(warnings, 'warning')}`);
   }
   return errors > 0 || (values.strict === true && findings.length > 0) ? EXIT_FAILED : EXIT_OK;
-}
-
-function counted(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`;
 }
 
 function readBytes(path: string): Buffer {

@@ -1,3 +1,4 @@
+import { formatPlural } from '../base/index.ts';
 import { countAll, type Database, ownTablesBytes, type PruneResult, prune } from '../postgres/index.ts';
 import { type CommandIo, durationFlag, sizeFlag, usageError } from './command-line/index.ts';
 import { printableLine } from './terminal/index.ts';
@@ -123,11 +124,9 @@ function isEmpty({ dropped, deletedRows, derivedRows }: PruneResult): boolean {
 
 function describe({ dropped, droppedSpans, deletedRows, derivedRows }: PruneResult): string {
   const names =
-    dropped.length === 0 ? '' : `, with ${counted(dropped.length, 'partition')} (${dropped.join(', ')})`;
-  const derived = Object.entries(derivedRows).map(([table, rows]) => `; ${counted(rows, 'row')} of ${table}`);
-  return `${counted(droppedSpans + deletedRows, 'span')} of mcp_traces${names}${derived.join('')}`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+    dropped.length === 0 ? '' : `, with ${formatPlural(dropped.length, 'partition')} (${dropped.join(', ')})`;
+  const derived = Object.entries(derivedRows).map(
+    ([table, rows]) => `; ${formatPlural(rows, 'row')} of ${table}`,
+  );
+  return `${formatPlural(droppedSpans + deletedRows, 'span')} of mcp_traces${names}${derived.join('')}`;
 }

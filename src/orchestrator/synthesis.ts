@@ -1,3 +1,4 @@
+import { formatPlural } from '../base/index.ts';
 import { conflictSentence } from './conflicts.ts';
 import type { GhostResult, StopReason, ToolChainEntry, ToolPerformance } from './result.ts';
 import type { RunLog } from './run-log.ts';
@@ -23,23 +24,25 @@ export function summarize(
 ): string {
   const good = chain.filter((entry) => entry.success).length;
   const tools = [...new Set(chain.map((entry) => entry.toolName))];
-  const sentences = [`${ENDINGS[end]}, after ${count(iterations, 'turn')}.`];
+  const sentences = [`${ENDINGS[end]}, after ${formatPlural(iterations, 'turn')}.`];
   sentences.push(
     chain.length === 0
       ? 'No tool was called.'
-      : `${count(chain.length, 'tool call')}, ${good} successful: ${tools.join(', ')}.`,
+      : `${formatPlural(chain.length, 'tool call')}, ${good} successful: ${tools.join(', ')}.`,
   );
   const recovered = errors.filter((error) => error.recoveryAction !== null).length;
   if (errors.length > 0) {
-    sentences.push(`${count(errors.length, 'error')}, ${recovered} of them with an attempt to recover.`);
+    sentences.push(
+      `${formatPlural(errors.length, 'error')}, ${recovered} of them with an attempt to recover.`,
+    );
   }
   const looking = chain.filter(({ looksFailed }) => looksFailed === true).length;
   if (looking > 0)
-    sentences.push(`${count(looking, 'result')} that looks like an error and is not marked as one.`);
+    sentences.push(`${formatPlural(looking, 'result')} that looks like an error and is not marked as one.`);
   if (conflicts.found.length > 0)
-    sentences.push(`${count(conflicts.found.length, 'disagreement')} of results.`);
+    sentences.push(`${formatPlural(conflicts.found.length, 'disagreement')} of results.`);
   if (serversConnected < serversConfigured) {
-    sentences.push(`${serversConnected} of ${count(serversConfigured, 'server')} connected.`);
+    sentences.push(`${serversConnected} of ${formatPlural(serversConfigured, 'server')} connected.`);
   }
   return sentences.join(' ');
 }
@@ -75,10 +78,6 @@ export function successRate(chain: GhostResult['toolChain']): number {
 function oneLine(text: string): string {
   const line = text.slice(0, MAX_REASON_CHARS).replaceAll(/\s+/g, ' ').trim();
   return text.length > MAX_REASON_CHARS ? `${line}...` : line;
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
 /** The figures of each tool, slowest tool first. A cache hit counts as a call that took no time. */

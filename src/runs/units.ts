@@ -1,3 +1,5 @@
+import { formatPlural } from '../base/index.ts';
+
 /** Milliseconds with a unit: `812 ms`, `1.70 s`, `46.6 s`, `4.2 min`, `3.1 h`. */
 export function formatDuration(ms: number): string {
   if (ms < 999.5) return `${ms < 10 && ms > 0 ? ms.toFixed(1) : Math.round(ms)} ms`;
@@ -19,7 +21,7 @@ export function formatUsd(sum: number): string {
 
 /** `1 call`, `9,999 calls`. */
 export function formatCounted(count: number, word: string): string {
-  return `${formatCount(count)} ${word}${count === 1 ? '' : 's'}`;
+  return formatPlural(count, word, formatCount(count));
 }
 
 /** A count: `9,999`, `13.4k`, `148.2M`. */

@@ -1,3 +1,4 @@
+import { formatPlural } from '../../base/index.ts';
 import type { Golden } from '../../golden/index.ts';
 import { canonicalHash, canonicalJson } from '../../json/index.ts';
 import { selfConsistencyScore } from '../../signals/index.ts';
@@ -131,7 +132,7 @@ function listDifferences(
   const count = (...verdicts: readonly CallPair['verdict'][]): number =>
     calls.filter(({ verdict }) => verdicts.includes(verdict)).length;
   const alone = count('only_a', 'only_b');
-  if (alone > 0) found.push(`${alone} tool call${alone === 1 ? '' : 's'} that only one of them made`);
+  if (alone > 0) found.push(`${formatPlural(alone, 'tool call')} that only one of them made`);
   if (count('arguments') > 0) found.push(`the arguments of ${count('arguments')} paired calls`);
   if (count('outcome') > 0) found.push(`whether ${count('outcome')} paired calls failed`);
   const [oneWay, otherWay] = [toRecoveries(left), toRecoveries(right)];

@@ -1,3 +1,4 @@
+import { decodeUri } from '../../base/index.ts';
 import { isObject } from '../../json/index.ts';
 import { type AnySchema, mapSubschemas, type Schema, subschemas, Unconvertible } from './json-schema.ts';
 
@@ -161,20 +162,12 @@ function followPointer(root: Schema, fragment: string): AnySchema | undefined {
   if (!fragment.startsWith('/')) return undefined;
   let node: unknown = root;
   for (const part of fragment.slice(1).split('/')) {
-    const key = decode(part).replaceAll('~1', '/').replaceAll('~0', '~');
+    const key = decodeUri(part).replaceAll('~1', '/').replaceAll('~0', '~');
     // `definitions` has been renamed while the copy was made.
     const name = key === 'definitions' && isObject(node) && !Object.hasOwn(node, key) ? '$defs' : key;
     node = Array.isArray(node) || isObject(node) ? (node as Schema)[name] : undefined;
   }
   return isObject(node) || typeof node === 'boolean' ? node : undefined;
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 function formatHint(reference: string): string {

@@ -1,3 +1,4 @@
+import { formatPlural } from '../../base/index.ts';
 import { REASONS, type ReasonCode } from '../../policy/index.ts';
 import type { RunStatus } from '../status.ts';
 import type { RunSpan, WaitingRow } from '../store/index.ts';
@@ -123,9 +124,7 @@ export function findGateReason(reason: string | null): string | null {
 
 function calls({ calls: all, failed, mended, denied, withheld, held, approvals }: RunFacts): Clause {
   if (all.length + denied.length + withheld.length === 0) return [];
-  const parts: SentencePart[] = [
-    { text: `${all.length.toLocaleString('en-US')} ${all.length === 1 ? 'tool call' : 'tool calls'}` },
-  ];
+  const parts: SentencePart[] = [{ text: formatPlural(all.length, 'tool call') }];
   if (failed.length > 0) {
     parts.push({ text: ', ' }, { text: `${failed.length} failed`, tone: 'bad', span: failed[0]?.span.id });
     parts.push({ text: ` (${shown(failed[0] as RunCall, failed[0]?.span.message)}${more(failed)})` });

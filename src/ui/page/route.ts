@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { decodeUri } from '../../base/index.ts';
 
 /** Where the page is: `#/view/argument/tab?q=...`. A pasted address shows the same thing. */
 export interface Route {
@@ -9,16 +10,8 @@ export interface Route {
 
 export function readRoute(): Route {
   const [path = '', query = ''] = location.hash.slice(2).split('?', 2);
-  const [view = '', ...args] = path.split('/').map(decoded);
+  const [view = '', ...args] = path.split('/').map(decodeUri);
   return { view: view === '' ? 'runs' : view, args, query: new URLSearchParams(query) };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 type Parameters = Readonly<Record<string, string | number | null | undefined>>;

@@ -48,9 +48,8 @@ export function RunTable({ list, route, hasFilter, total, onMore }: RunTableProp
         </table>
       </div>
       <p class="foot">
-        {runs.length}
-        {total !== undefined && total > runs.length ? ` of ${formatCount(total)}` : ''}{' '}
-        {runs.length === 1 ? 'run' : 'runs'}.{' '}
+        {total !== undefined && total > runs.length ? `${runs.length} of ` : ''}
+        {formatCounted(Math.max(total ?? 0, runs.length), 'run')}.{' '}
         {(next !== null || (total !== undefined && total > runs.length && runs.length < MAX_ROWS)) && (
           <button type="button" class="lnk" onClick={onMore}>
             Show more

@@ -1,4 +1,5 @@
 import { useEffect, useMemo } from 'preact/hooks';
+import { formatPlural } from '../../base/index.ts';
 import {
   formatDuration,
   type RunRow,
@@ -122,7 +123,7 @@ export function Run({ route }: { route: Route }) {
               }}
             />
             <span class="sub tabn">
-              {spans.length.toLocaleString('en-US')} {spans.length === 1 ? 'span' : 'spans'}
+              {formatPlural(spans.length, 'span')}
               {run.spans > spans.length ? ` of ${run.spans.toLocaleString('en-US')}` : ''}
             </span>
           </div>

@@ -1,4 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
+import { formatPlural } from '../../base/index.ts';
 import type { SavedView } from '../../runs/index.ts';
 import { post, useData } from './data.ts';
 import { Menu, MenuForm } from './notes.tsx';
@@ -18,7 +19,7 @@ function toShown({ measure, threshold }: SavedView): string {
   if (measure === 'cost') return `$${above} a day`;
   return measure === 'failed'
     ? `${above} % failed in a day`
-    : `${above} contradicted ${above === 1 ? 'answer' : 'answers'} a day`;
+    : `${formatPlural(above, 'contradicted answer', String(above))} a day`;
 }
 
 interface KeptViews {
@@ -86,7 +87,7 @@ export function SavedViews({ route }: { route: Route }) {
         <p class="note off">
           <Icon name="failed" />
           <span>
-            The webhook, tried at <Time ms={data.webhook.problem.atMs} /> and again later:{' '}
+            For the webhook, tried at <Time ms={data.webhook.problem.atMs} /> and again later:{' '}
             {data.webhook.problem.message}
           </span>
         </p>

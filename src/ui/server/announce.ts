@@ -6,6 +6,7 @@ import type { Queryable } from '../../postgres/index.ts';
 import {
   type ComparedView,
   compareViews,
+  listViews,
   noteViewTold,
   readWaiting,
   type WaitingDetail,
@@ -14,6 +15,12 @@ import {
 const LOOK_EVERY_MS = 1000;
 const TIMEOUT_MS = 10_000;
 const AT_ONCE = 10;
+const NOT_TOLD = 'the webhook could not be told and is tried again: ';
+
+interface Source {
+  readonly id: string;
+  isOpen(): Promise<boolean>;
+}
 
 /** Where requests for an approval and crossed thresholds are announced. */
 export interface WebhookOptions {
@@ -53,6 +60,8 @@ export class Announcer {
   readonly #stop = new AbortController();
   #working: Promise<void> | undefined;
   #problem: WebhookProblem | undefined;
+  /** What the problem is of, and whether it is still there; undefined for a look as a whole. */
+  #source: Source | undefined;
 
   /**
    * @param page address of the page, without its token.
@@ -66,7 +75,7 @@ export class Announcer {
     this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref();
   }
 
-  /** What could not be told or compared at the last try; undefined once something was told. */
+  /** What could not be told or compared at the last try, until it was or is gone, or something was told. */
   get problem(): WebhookProblem | undefined {
     return this.#problem;
   }
@@ -89,10 +98,24 @@ export class Announcer {
     await this.#announceCalls();
     for (const view of await compareViews(this.#db, this.#refresh)) {
       const { value, threshold, isOver, problem } = view;
-      if (problem !== undefined) this.#warn(problem);
-      if (value === null || threshold === null || value > threshold === isOver) continue;
-      await this.#tell(toAlert(view, this.#page), () => noteViewTold(this.#db, view, !isOver));
+      const source = { id: view.id, isOpen: () => this.#isKept(view.id) };
+      if (problem !== undefined) this.#warn(problem, source, '');
+      if (value === null || threshold === null || value > threshold === isOver) {
+        if (problem === undefined && this.#source?.id === view.id) this.#problem = undefined;
+        continue;
+      }
+      await this.#tell(toAlert(view, this.#page), () => noteViewTold(this.#db, view, !isOver), source);
     }
+    if (this.#problem !== undefined && !(await this.#source?.isOpen())) this.#problem = undefined;
+  }
+
+  async #isKept(id: string): Promise<boolean> {
+    return (await listViews(this.#db)).some((view) => view.id === id && view.measure !== null);
+  }
+
+  async #isWaiting(id: string): Promise<boolean> {
+    const status = (await readWaiting(this.#db, id))?.status;
+    return status === 'pending' || status === 'claimed';
   }
 
   async #announceCalls(): Promise<void> {
@@ -100,19 +123,20 @@ export class Announcer {
     for (const { id } of rows) {
       const found = await readWaiting(this.#db, String(id));
       if (found === undefined) continue;
-      await this.#tell(toMessage(found, this.#page), () => this.#db.query(DONE, [String(id)]));
+      const source = { id: String(id), isOpen: () => this.#isWaiting(String(id)) };
+      await this.#tell(toMessage(found, this.#page), () => this.#db.query(DONE, [String(id)]), source);
     }
   }
 
   /** Sends a message and notes that it was taken; what fails is tried again later. */
-  async #tell(message: object, note: () => Promise<unknown>): Promise<void> {
+  async #tell(message: object, note: () => Promise<unknown>, source: Source): Promise<void> {
     if (this.#stop.signal.aborted) return;
     try {
       await this.#send(message);
       await note();
       this.#problem = undefined;
     } catch (error) {
-      if (!this.#stop.signal.aborted) this.#warn(errorMessage(error));
+      if (!this.#stop.signal.aborted) this.#warn(errorMessage(error), source);
     }
   }
 
@@ -136,11 +160,12 @@ export class Announcer {
   }
 
   /** The same problem once. */
-  #warn(problem: string): void {
+  #warn(problem: string, source?: Source, what = NOT_TOLD): void {
+    this.#source = source;
     const isTold = problem === this.#problem?.message;
     this.#problem = { message: problem, atMs: Date.now() };
     if (isTold) return;
-    diag.warn(`mcp-observatory: the webhook could not be told and is tried again: ${problem}`);
+    diag.warn(`mcp-observatory: ${what}${problem}`);
   }
 }
 

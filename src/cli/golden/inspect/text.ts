@@ -1,3 +1,4 @@
+import { formatPlural } from '../../../base/index.ts';
 import { type Paint, printable, printableLine, wrapLines } from '../../terminal/index.ts';
 import type { FailurePoint, ModelStep, Outcome, Step, Story, ToolStep, Totals } from './story.ts';
 import {
@@ -7,7 +8,6 @@ import {
   durationWords,
   inlineJson,
   outcomeWords,
-  plural,
   spaced,
   stepFigures,
   tokenWords,
@@ -50,9 +50,9 @@ function header(story: Story, { paint, now }: TextOptions): string[] {
     `${printableLine(story.provider)} ${printableLine(story.model)}`,
     story.recordedAt === null ? '' : ageWords(story.recordedAt, now),
   ].filter(Boolean);
-  const calls = `${plural(totals.toolCalls, 'tool call')}${totals.failedToolCalls === 0 ? '' : ` (${totals.failedToolCalls} failed)`}`;
+  const calls = `${formatPlural(totals.toolCalls, 'tool call')}${totals.failedToolCalls === 0 ? '' : ` (${totals.failedToolCalls} failed)`}`;
   const figures = [
-    plural(totals.turns, 'turn'),
+    formatPlural(totals.turns, 'turn'),
     calls,
     tokenFigure(totals),
     costWords(totals.costUsd),
@@ -151,7 +151,7 @@ function wrapped(
   const shown = lines.map(style);
   return hidden === 0
     ? shown
-    : [...shown, paint('dim', `… ${plural(hidden, 'more character')}; --full shows them`)];
+    : [...shown, paint('dim', `… ${formatPlural(hidden, 'more character')}; --full shows them`)];
 }
 
 function block(head: string, body: readonly string[]): string[] {

@@ -1,3 +1,4 @@
+import { formatPlural } from '../../../base/index.ts';
 import type { ModelStep, Outcome, ToolStep, Totals } from './story.ts';
 
 /** Formatting of numbers and names, for the terminal and the page. */
@@ -21,11 +22,6 @@ export function costWords(usd: number | undefined): string {
 /** `12,345`. */
 export function countWords(count: number): string {
   return count.toLocaleString('en-US');
-}
-
-/** `1 call`, `3 calls`. */
-export function plural(count: number, word: string): string {
-  return `${countWords(count)} ${word}${count === 1 ? '' : 's'}`;
 }
 
 /** `432 in, 111 out`; empty if the provider reported nothing. */
@@ -77,7 +73,7 @@ export function ageWords(iso: string, now: Date): string {
       : size < 48 * 60
         ? [Math.round(size / 60), 'hour']
         : [Math.round(size / 1440), 'day'];
-  return minutes >= 0 ? `${plural(count, unit)} ago` : `in ${plural(count, unit)}`;
+  return minutes >= 0 ? `${formatPlural(count, unit)} ago` : `in ${formatPlural(count, unit)}`;
 }
 
 export function spaced(word: string): string {
