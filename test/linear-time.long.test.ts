@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { scoreEvidence } from '../src/evidence/index.ts';
 import { redactText } from '../src/json/index.ts';
 import { finderTable } from '../src/json/redact/finders.ts';
 import { gitleaksTokens } from '../src/json/redact/gitleaks-rules.ts';
@@ -132,6 +133,16 @@ test('estimating the tokens of a text takes no longer beyond a bound', () => {
     assertLinear(run, 3, 64 * 1024);
   }
 });
+
+test('what may be comments in SQL is read in the time of its length', () =>
+  assertLinear(
+    (length) => {
+      const step = { tool: 'execute_sql', arguments: { sql: `${repeated('-- ')(length)}x` }, result: 'ok' };
+      return () => scoreEvidence({ prompt: 'Run it.', answer: 'I ran it.', steps: [step] });
+    },
+    MOST,
+    6,
+  ));
 
 /** Most CPU milliseconds that redacting a megabyte takes, whatever it says, when the machine is at its best. */
 const MOST_REDACTION = 400;

@@ -20,13 +20,17 @@ const nothingFound: Rule = {
     if (last === undefined || !calls.every(foundNothing)) return [];
     const states = reading.statements.filter((one) => one.kind === 'claim');
     if (states.some((one) => admitsFailure(one) || ABSENCES.has(one))) return [];
-    if (reading.statements.some(({ kind }) => kind === 'question' || kind === 'request')) return [];
-    const statement = states.find((one) => !isPlan(one) && (one.words.length >= 3 || one.isUnspaced));
+    const asks = reading.statements.find(({ kind }) => kind === 'question' || kind === 'request');
+    const isTalk = ({ start, lower }: Sentence) => asks && (start > asks.start || !STATES.test(lower));
+    const told = states.filter((one) => !isPlan(one) && !isTalk(one));
+    const statement = told.find((one) => one.words.length >= 3 || one.isUnspaced);
     if (statement === undefined || UNREAD.test(statement.text) || isTold(reading, last)) return [];
     const kind = last.outcome === 'failed' ? 'tool_failed_claimed_success' : 'empty_result_confident_answer';
     return [{ ...onStatement(statement, last.index), kind }];
   },
 };
+/** Before a question only what says how things are is a claim: not "Happy to help", "I need the day first". */
+const STATES = /^(?!.*\b(?:i|we|you|me|us|help|need\w{0,3}|missing)\b).*(?:\d|\b(?:is|are|was|were)\b)/s;
 const UNREAD =
   /[\p{Script=Hangul}\p{Script=Thai}\p{Script=Cyrillic}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Greek}\p{Script=Devanagari}]/u;
 

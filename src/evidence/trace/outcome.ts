@@ -67,11 +67,11 @@ function readText(text: string, { toolWords, isRead }: Call): StepEnd {
   const head = text.slice(0, HEAD_CHARS);
   const passage = readPassage(head);
   const isShort = text.length <= MAX_MESSAGE_CHARS;
-  const none = EMPTY.find(passage);
-  const isEmpty = none !== undefined && isShort && none.word <= MAX_EMPTY_WORD;
+  const isEmpty = isShort && (EMPTY.find(passage)?.word ?? HEAD_CHARS) <= MAX_EMPTY_WORD;
   if (isRead && isEmpty) return { outcome: 'empty' };
-  const counts = isRead ? undefined : countsIn(`${head}\n${text.slice(HEAD_CHARS).slice(-HEAD_CHARS)}`);
-  if (counts !== undefined && counts.failed > 0) return ofCounts(counts.failed, counts.done) ?? FAILED_STATE;
+  const ends = `${head}\n${text.slice(HEAD_CHARS).slice(-HEAD_CHARS)}`;
+  const counted = isRead || isEcho(passage, toolWords) ? undefined : endOfCounts(ends);
+  if (counted !== undefined) return counted;
   const bad = failureIn(passage, toolWords);
   if ((bad !== undefined && bad.word <= MAX_OPENING_WORD) || HTTP_FAILURE.test(passage.lower)) return FAILED;
   if (bad !== undefined && isShort) return FAILED_STATE;
@@ -98,11 +98,18 @@ const saysFailure = (text: string, toolWords: readonly string[]): boolean =>
 /** "3 failed, 127 passed", "failed: 3" */
 const COUNTED =
   /(?<![\d.,:])(\d{1,7})\s(?:\p{L}{2,12}\s)?(\p{L}{4,20})|(?<!\p{L})(\p{L}{2,20})\s?[:=：]\s?(\d{1,7})(?![\d.])/gu;
-function countsIn(text: string): { failed: number; done: number } {
+function endOfCounts(text: string): StepEnd | undefined {
   const counts = { failed: 0, done: 0 };
   for (const [, before, noun = '', key = noun, after] of text.toLowerCase().matchAll(COUNTED))
     count(counts, key, Number(before ?? after));
-  return counts;
+  return ofCounts(counts.failed, counts.done);
+}
+/** "Wrote results.md: 12 failed": what follows a success without a count was written, unless a program ran. */
+function isEcho({ words, lower }: Passage, toolWords: readonly string[]): boolean {
+  const isRun = toolWords.some((word) => SILENT_TOOLS.has(word) || /^(?:tests?|build|lint)$/.test(word));
+  const done = words.find(({ text }) => SUCCESSES.hasWord(text) || /(?<!fail)ed$|written$/.test(text));
+  if (isRun || done === undefined || /\d\s$/.test(lower.slice(0, done.start))) return false;
+  return !/^[^\p{L}\d]{0,4}(?:\p{L}{1,20}[:=]? )?\d/u.test(lower.slice(done.end));
 }
 function count(counts: { failed: number; done: number }, word: string, number: number): void {
   if (FAILED_NOUNS.hasWord(word)) counts.failed += number;
@@ -125,6 +132,7 @@ function readRecord(record: Record<string, unknown>, call: Call, depth: number):
   const counts = { failed: 0, done: 0 };
   let [isFailed, isFailedState, changedNothing, holdsNothing] = [false, false, false, true];
   let parts: StepEnd | undefined;
+  const isDone = names.some((name) => record[name] === true && hasKind('success', bareKey(name)));
   for (const name of names) {
     const value = record[name];
     const key = bareKey(name);
@@ -132,7 +140,8 @@ function readRecord(record: Record<string, unknown>, call: Call, depth: number):
       if (typeof value === 'number') counts.failed += value;
       else if (Array.isArray(value)) counts.failed += value.length;
       else isFailed = true;
-    } else if (hasKind('state', key) && isEnd(value)) isFailedState ||= isFailedEnd(value, toolWords);
+    } else if (hasKind('state', key) && isEnd(value))
+      isFailedState ||= isFailedEnd(value, toolWords, isDone ? '' : key);
     else if (typeof value === 'boolean') {
       const isOwn = hasKind('success', key) || toolWords.some((word) => isPastForm(key, word));
       const isBad = hasKind('failed', key) ? value : !value && isOwn;
@@ -178,8 +187,10 @@ const isNothing = (value: unknown): boolean =>
 const isEnd = (value: unknown): value is string | number =>
   (typeof value === 'string' && value.length < MAX_STATE_CHARS) || typeof value === 'number';
 
-const isFailedEnd = (value: string | number, toolWords: readonly string[]): boolean =>
-  /^[1-5]\d\d$/.test(String(value)) ? Number(value) >= 400 : saysFailure(String(value), toolWords);
+/** Digits in a text are a code only under the key of one: elsewhere they are the thing's own number. */
+const isFailedEnd = (value: string | number, toolWords: readonly string[], key: string): boolean =>
+  (/^[45]\d\d$/.test(`${value}`) && (typeof value === 'number' || /^(?:http)?status(?:code)?$/.test(key))) ||
+  saysFailure(`${value}`, toolWords);
 
 /** `enrolled` is said of `enroll`: `{"enrolled": false}` is a refusal. */
 const isPastForm = (key: string, verb: string): boolean =>

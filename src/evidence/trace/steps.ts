@@ -168,7 +168,7 @@ const STATEMENT =
 
 const RUNS = /^(?:sql|query|db|database|shell|bash|sh|exec|execute|terminal|command|cmd|run)$/;
 const QUERY =
-  /^\s{0,8}(?:--[^\n]{0,200}\s{1,8}){0,8}(?:(?:select|show|describe|explain|with)\s(?![^;]{0,400}\b(?:insert|update|delete|drop|alter)\b)|(?:ls|cat|du|df|grep|find|head|tail|wc|ps|stat|git (?:log|status|diff|show))(?:\s|$))/i;
+  /^\s{0,8}(?:--[^\n]{0,200}\n\s{0,8}){0,8}(?:(?:select|show|describe|explain|with)\s(?![^;]{0,400}\b(?:insert|update|delete|drop|alter)\b)|(?:ls|cat|du|df|grep|find|head|tail|wc|ps|stat|git (?:log|status|diff|show))(?:\s|$))/i;
 /** `SELECT … FROM …`, `du -ah build`: a command that only reads. */
 const isQuery = (toolWords: readonly string[], args: unknown): boolean =>
   QUERY.test(findCommand(toolWords, args) ?? '');

@@ -70,7 +70,7 @@ const AG: FileWords = {
 /** Names as the archive has them, or from a list; an archive `host:path`, whose options may be in one word without a dash. */
 const TAR: FileWords = {
   trees: ANY,
-  opens: /^(?:(?:-|[Acdrtux])[A-Za-z]*[PT][A-Za-z]*|--(?:abs|files-f)[\w-]*(?:=.*)?|[\w.@-]+:.*)$/,
+  opens: /^(?:(?:-|[Acdrtux])[A-OQ-SU-Za-z]*[PT][A-Za-z]*|--(?:abs|files-f)[\w-]*(?:=.*)?|[\w.@-]+:.*)$/,
 };
 const PAGER: FileWords = {
   operands: 'read',

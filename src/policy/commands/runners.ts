@@ -276,7 +276,7 @@ export function tellsVariables(program: string, words: readonly CommandWord[]): 
 /** Whether words of a program may be code that is not read here. Options may be joined, and long ones cut short. */
 export function carriesCode(program: string, words: readonly CommandWord[]): boolean {
   if (OPAQUE.has(program)) return true;
-  const name = Object.hasOwn(CARRIERS, program) ? program : program.replace(/-?[\d.]+$/, '');
+  const name = Object.hasOwn(CARRIERS, program) ? program : program.replace(/(?:-|(?<![\d.]))[\d.]+$/, '');
   const carrier = Object.hasOwn(CARRIERS, name) ? CARRIERS[name] : undefined;
   const texts = words.map(({ value, text }) => value ?? text);
   const isRead = Object.hasOwn(RUNNERS, program) || SHELLS.includes(program);
