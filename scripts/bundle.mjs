@@ -91,7 +91,7 @@ async function bundleCode() {
         // All that the command line needs before it knows the command, and the bundler's helpers, which any chunk may need.
         {
           name: 'errors',
-          test: /\/src\/base\/(?:errors|version|printable|lines|known-options|peer)\.ts|@oxc-project.runtime/,
+          test: /\/src\/base\/(?:errors|version|printable|plural|decode-uri|lines|known-options|peer)\.ts|@oxc-project.runtime/,
           priority: 1,
         },
         {

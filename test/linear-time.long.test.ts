@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { scoreEvidence } from '../src/evidence/index.ts';
+import { scoreAnswer } from '../src/evidence/scores.ts';
 import { redactText } from '../src/json/index.ts';
 import { finderTable } from '../src/json/redact/finders.ts';
 import { gitleaksTokens } from '../src/json/redact/gitleaks-rules.ts';
@@ -138,7 +138,7 @@ test('what may be comments in SQL is read in the time of its length', () =>
   assertLinear(
     (length) => {
       const step = { tool: 'execute_sql', arguments: { sql: `${repeated('-- ')(length)}x` }, result: 'ok' };
-      return () => scoreEvidence({ prompt: 'Run it.', answer: 'I ran it.', steps: [step] });
+      return () => scoreAnswer({ prompt: 'Run it.', answer: 'I ran it.', steps: [step] });
     },
     MOST,
     6,

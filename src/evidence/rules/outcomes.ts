@@ -30,7 +30,7 @@ const nothingFound: Rule = {
   },
 };
 /** Before a question only what says how things are is a claim: not "Happy to help", "I need the day first". */
-const STATES = /^(?!.*\b(?:i|we|you|me|us|help|need\w{0,3}|missing)\b).*(?:\d|\b(?:is|are|was|were)\b)/s;
+const STATES = /^(?!.*\b(?:i|we|you|help|need\w*|required)\b)(?:.*\d|(?:the|your|there)\b.* (?:is|are) )/s;
 const UNREAD =
   /[\p{Script=Hangul}\p{Script=Thai}\p{Script=Cyrillic}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Greek}\p{Script=Devanagari}]/u;
 
