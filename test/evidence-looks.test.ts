@@ -74,3 +74,8 @@ for (const look of ['payment_risk_check', 'reservation_status', 'cancellation_po
       'tool_failed_claimed_success',
     ]);
   });
+
+test('an empty text is no finding of nothing: it may not have been kept', () => {
+  const look = call('read_media_file', { path: 'a.png' }, '');
+  assert.deepEqual(kinds('What is on this picture?', 'It shows a red square.', [look]), []);
+});

@@ -39,9 +39,9 @@ const FAILED_STATE: StepEnd = { outcome: 'failed', isState: true };
 
 export function readOutcome(value: unknown, toolWords: readonly string[], isRead: boolean): StepEnd {
   if (value === false) return FAILED;
-  // Many calls that change something answer nothing.
-  const isSilent = !isRead || (value === '' && toolWords.some((word) => SILENT_TOOLS.has(word)));
-  if (value === undefined || value === null || value === '') return { outcome: isSilent ? 'ok' : 'empty' };
+  // Many calls that change something answer nothing, and a text that is missing may not have been kept.
+  if (value === undefined || value === null) return { outcome: isRead ? 'empty' : 'ok' };
+  if (value === '') return { outcome: 'ok' };
   return readValue(value, { toolWords, isRead }, 0);
 }
 
