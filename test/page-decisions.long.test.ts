@@ -1,10 +1,7 @@
 /** Decisions, changed definitions, costs by tool and the pause in a real browser, wide and narrow, light and dark. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresReviewQueue } from '../src/approvals/index.ts';
@@ -18,6 +15,7 @@ import { PAGE_TOKEN } from './support/page-token.ts';
 import { noPostgres, type PostgresServer, startOwnPostgres } from './support/postgres-server.ts';
 import { CHANGED, chat, PAYMENT, RETRIED, runOf, STORY, tool } from './support/seeded-runs.ts';
 import { waitUntil } from './support/wait-until.ts';
+import { startWebhook } from './support/webhook.ts';
 
 const PATIENCE_MS = 60_000;
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>\u202e\u0007';
@@ -202,19 +200,8 @@ describe('decisions and figures in a browser', { skip: noChromium() || noPostgre
   });
 
   test('a run is searched, labelled and read as the model saw it; a view is kept, and its threshold told', async () => {
-    const posted: Record<string, unknown>[] = [];
-    const hook = createServer((request, response) => {
-      let body = '';
-      request.on('data', (chunk) => {
-        body += chunk;
-      });
-      request.on('end', () => {
-        posted.push(JSON.parse(body) as Record<string, unknown>);
-        response.end();
-      });
-    });
-    await once(hook.listen(0, '127.0.0.1'), 'listening');
-    const { port } = hook.address() as AddressInfo;
+    await using hook = await startWebhook();
+    const { posted } = hook;
     const messages = [
       { role: 'system', parts: [{ type: 'text', content: 'You count apples.' }] },
       {
@@ -247,7 +234,7 @@ describe('decisions and figures in a browser', { skip: noChromium() || noPostgre
       db,
       port: 0,
       token: PAGE_TOKEN,
-      webhook: { url: `http://127.0.0.1:${port}/` },
+      webhook: { url: `${hook.origin}/` },
     });
     const query = (view: Visit, expression: string) => view.evaluate(expression);
     const fill = (view: Visit, name: string, value: string) =>
@@ -319,7 +306,6 @@ describe('decisions and figures in a browser', { skip: noChromium() || noPostgre
       assert.equal(await query(view, 'document.title.endsWith("mcp-observatory")'), true);
       assert.deepEqual(view.complaints, []);
     });
-    hook.close();
     const { page: address, value, ...alert } = posted.find(({ type }) => type === 'threshold_crossed') ?? {};
     assert.deepEqual(alert, {
       type: 'threshold_crossed',

@@ -1,8 +1,5 @@
 /** Thresholds of saved views are compared with what has arrived though nobody looks, and the page says what could not be told. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { openDatabase, PostgresSpanExporter } from '../src/postgres/index.ts';
 import { startPage } from '../src/ui/index.ts';
@@ -12,24 +9,15 @@ import { BEARER, PAGE_TOKEN } from './support/page-token.ts';
 import { noPostgres, startPostgres } from './support/postgres-server.ts';
 import { chat, runOf } from './support/seeded-runs.ts';
 import { waitUntil } from './support/wait-until.ts';
+import { startWebhook } from './support/webhook.ts';
 
 const PATIENCE_MS = 60_000;
 
 test('no page is open: spans arrive, and the webhook hears of the sum above its threshold', {
   skip: noPostgres(),
 }, async () => {
-  const posted: Record<string, unknown>[] = [];
-  const hook = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk) => {
-      body += chunk;
-    });
-    request.on('end', () => {
-      posted.push(JSON.parse(body) as Record<string, unknown>);
-      response.writeHead(500).end();
-    });
-  });
-  await once(hook.listen(0, '127.0.0.1'), 'listening');
+  await using hook = await startWebhook(500);
+  const { posted } = hook;
   await using server = await startPostgres();
   const url = await server.createMigrated();
   await using db = await openDatabase({ url });
@@ -40,7 +28,7 @@ test('no page is open: spans arrive, and the webhook hears of the sum above its 
     runOf(1, 2, [{ name: 'invoke_agent a', at: 0, ms: 90 }, cost(0.1), cost(0.15)]),
   );
   await exporter.shutdown();
-  const webhook = { url: `http://127.0.0.1:${(hook.address() as AddressInfo).port}/` };
+  const webhook = { url: `${hook.origin}/` };
   await using page = await startPage({ db, port: 0, token: PAGE_TOKEN, webhook });
   const headers = { ...BEARER, 'content-type': 'application/json' };
   const ask = async (method: string, body?: object) => {
@@ -90,5 +78,4 @@ test('no page is open: spans arrive, and the webhook hears of the sum above its 
   await using silent = await startPage({ db, port: 0, token: PAGE_TOKEN });
   const answer = await post(`${silent.address}api/views`, headers, undefined, 'GET');
   assert.equal(JSON.parse(answer.body.toString()).webhook, null);
-  hook.close();
 });

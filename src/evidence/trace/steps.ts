@@ -167,11 +167,15 @@ const STATEMENT =
   /^\s{0,8}(?:insert\s{1,8}into|update\s{1,8}\S{1,200}\s{1,8}set|delete\s{1,8}from|merge\s{1,8}into|(?:create|drop|alter|truncate)\s{1,8}(?:or\s{1,8}replace\s{1,8})?(?:table|view|index|schema|database))\b/i;
 
 const RUNS = /^(?:sql|query|db|database|shell|bash|sh|exec|execute|terminal|command|cmd|run)$/;
+const COMMENTS = /^\s{0,8}(?:--[^\n]{0,200}\n\s{0,8}){0,8}/;
 const QUERY =
-  /^\s{0,8}(?:--[^\n]{0,200}\n\s{0,8}){0,8}(?:(?:select|show|describe|explain|with)\s(?![^;]{0,400}\b(?:insert|update|delete|drop|alter)\b)|(?:ls|cat|du|df|grep|find|head|tail|wc|ps|stat|git (?:log|status|diff|show))(?:\s|$))/i;
+  /^(?:select|show|describe|explain|with)\s(?![^;]{0,400}\b(?:insert|update|delete|drop|alter)\b)/i;
+const LOOK = /^(?:ls|cat|du|df|grep|find|head|tail|wc|ps|stat|git (?:log|status|diff|show))(?:\s|$)/i;
 /** `SELECT … FROM …`, `du -ah build`: a command that only reads. */
-const isQuery = (toolWords: readonly string[], args: unknown): boolean =>
-  QUERY.test(findCommand(toolWords, args) ?? '');
+function isQuery(toolWords: readonly string[], args: unknown): boolean {
+  const command = findCommand(toolWords, args)?.replace(COMMENTS, '') ?? '';
+  return QUERY.test(command) || LOOK.test(command);
+}
 
 /** What a tool that runs any command was given to run. */
 function findCommand(toolWords: readonly string[], args: unknown): string | undefined {
