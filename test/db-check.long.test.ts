@@ -64,7 +64,10 @@ const RIGHT: readonly Part[] = [
 
 const WRAPPER = JSON.stringify({ generations: [{ message: { role: 'ai', content: 'Paris' } }] });
 
-/** A conversation sent again, by an instrumentation that tells of cached tokens. */
+/**
+ * A conversation sent again, by an instrumentation that tells of cached tokens. A span starts on a whole millisecond, so
+ * calls of one trace are told apart by their size alone.
+ */
 const TOLD: Part = call({ ...usage(3000), 'gen_ai.usage.cache_read.input_tokens': 1024 }, 'told');
 
 const WRONG: readonly Part[] = [
@@ -76,7 +79,8 @@ const WRONG: readonly Part[] = [
   call({}),
   call({ 'gen_ai.request.model': 'nobody-knows', ...usage(10) }),
   call({ ...usage(20), 'gen_ai.completion': WRAPPER }),
-  plain([chat('untold', 2000), chat('untold', 2300), chat('untold', 100), chat('told', 2000), TOLD, TOLD]),
+  plain([chat('untold', 2000), chat('untold', 2300), chat('told', 2000), TOLD, TOLD]),
+  plain([chat('untold', 5000), chat('untold', 100)]),
 ];
 
 /** Stores what is wrong, and checks that it is found. @returns the findings. */

@@ -50,8 +50,10 @@ const BUNDLE = `esbuild --bundle --platform=node --format=esm --log-level=warnin
 /** A Worker has no environment but what it is given. */
 const GIVEN = ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
 const FLAGS = '--compatibility-date 2026-05-01 --compatibility-flags nodejs_compat --log-level error';
+/** Several start at a time, and each would look for the first free port from 9229 on: the system gives one. */
+const NO_FIXED_PORT = '--inspector-port 0';
 const workerd = (file: string) =>
-  `wrangler dev ${file} ${FLAGS} --port $PORT --ip 127.0.0.1 ${GIVEN.map((name) => `--var ${name}:$${name}`).join(' ')}`;
+  `wrangler dev ${file} ${FLAGS} ${NO_FIXED_PORT} --port $PORT --ip 127.0.0.1 ${GIVEN.map((name) => `--var ${name}:$${name}`).join(' ')}`;
 
 export const SET_UPS: readonly SetUp[] = [
   {
