@@ -599,6 +599,11 @@ const INTERACTION = {
   'llm.token_count.prompt_details.cache_read': 400,
 };
 const { 'llm.token_count.prompt_details.cache_read': _, ...UNCACHED } = INTERACTION;
+const OF_OPENAI = { ...UNCACHED, 'llm.provider': 'openai', 'llm.model_name': 'gpt-4.1-2025-04-14' };
+/** A whole answer of OpenAI, as OpenInference keeps it. */
+const inAnswer = (answer: object) => ({ ...OF_OPENAI, 'output.value': JSON.stringify(answer) });
+const IN_FLEX = { choices: [{ message: { role: 'assistant', content: 'Yes.' } }], service_tier: 'flex' };
+const ASKED_FOR_PRIORITY = { 'llm.invocation_parameters': '{"service_tier": "priority"}' };
 const OF_GEMINI = { scope: 'openinference.instrumentation.google_genai' };
 const AGNO = { ...INTERACTION, 'llm.provider': 'Anthropic', 'llm.model_name': 'claude-sonnet-4-5' };
 const OF_AGNO = { scope: 'openinference.instrumentation.agno' };
@@ -919,6 +924,53 @@ const REPORTED: Readonly<
     },
     { prompt_tokens: 2000, cost_usd: null, cost_source: 'unpriced: cache untold' },
     { scope: 'semantic_kernel.utils.telemetry.model_diagnostics.decorators' },
+  ],
+  'thoughts beside the candidates (Agent Development Kit up to 2.2)': [
+    { ...VERTEX, 'gen_ai.usage.experimental.reasoning_tokens': 10 },
+    { completion_tokens: 50, reasoning_tokens: 10, cost_usd: 0.000185 },
+  ],
+  'the tier in the answer of the provider (OpenInference)': [
+    inAnswer(IN_FLEX),
+    { prompt_tokens: 1433, cost_usd: 0.001725 },
+  ],
+  'the tier in what LangChain makes of an answer, which has no published factor': [
+    inAnswer({ generations: [[{ message: { response_metadata: { service_tier: 'priority' } } }]] }),
+    { cost_usd: null, cost_source: 'unpriced: tier priority' },
+  ],
+  'the tier that was asked for': [
+    { ...OF_OPENAI, ...ASKED_FOR_PRIORITY },
+    { cost_usd: null, cost_source: 'unpriced: tier priority' },
+  ],
+  'the tier that served, of another that was asked for': [
+    { ...inAnswer({ ...IN_FLEX, service_tier: 'default' }), ...ASKED_FOR_PRIORITY },
+    { cost_usd: 0.00345, cost_source: 'genai-prices' },
+  ],
+  'a text that speaks of a tier': [
+    inAnswer({ choices: [{ message: { role: 'assistant', content: 'Set {"service_tier": "flex"}.' } }] }),
+    { cost_usd: 0.00345, cost_source: 'genai-prices' },
+  ],
+  'searches in the answer, which its usage does not count': [
+    inAnswer({
+      object: 'response',
+      output: [
+        { type: 'web_search_call', action: { type: 'search', query: 'rain' } },
+        { type: 'web_search_call', action: { type: 'open_page', url: 'https://example.com' } },
+      ],
+      usage: { input_tokens: 1433, output_tokens: 73 },
+    }),
+    { cost_usd: 0.01345, cost_source: 'genai-prices' },
+  ],
+  'Claude on Vertex AI, whose price depends on a place that nobody tells': [
+    { ...VERTEX, 'gen_ai.request.model': 'claude-sonnet-4-5@20250929' },
+    { prompt_tokens: 200, cost_usd: null, cost_source: 'unpriced: region' },
+  ],
+  'Claude on Vertex AI in all places': [
+    {
+      ...VERTEX,
+      'gen_ai.request.model': 'claude-sonnet-4-5@20250929',
+      'server.address': 'aiplatform.googleapis.com',
+    },
+    { prompt_tokens: 200, cost_usd: 0.0012, cost_source: 'genai-prices' },
   ],
   'what spans of the AWS SDK do not tell of a cache': [
     AWS_SPAN,

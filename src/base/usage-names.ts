@@ -89,6 +89,16 @@ export const USAGE_DIALECTS: readonly UsageDialect[] = [
     },
   },
   {
+    source:
+      'Agent Development Kit up to 2.2: google/adk/telemetry/tracing.py, whose output is the candidates alone',
+    on: 'span',
+    reasoningApart: true,
+    names: {
+      outputTokens: 'gen_ai.usage.output_tokens',
+      reasoningTokens: 'gen_ai.usage.experimental.reasoning_tokens',
+    },
+  },
+  {
     source: 'Strands Agents: tracer.py of the Python SDK',
     on: 'span',
     names: { cacheWriteTokens: 'gen_ai.usage.cache_write_input_tokens' },
@@ -130,7 +140,10 @@ export const ANSWER_ATTRIBUTES: readonly string[] = ['mlflow.spanOutputs'];
 
 /** The names of a unit on spans, in order of precedence. */
 export function toUsageAttributes(unit: UsageUnit): readonly string[] {
-  return USAGE_DIALECTS.filter(({ on }) => on === 'span').flatMap(({ names }) => splitNames(names[unit]));
+  const names = USAGE_DIALECTS.filter(({ on }) => on === 'span').flatMap((told) =>
+    splitNames(told.names[unit]),
+  );
+  return [...new Set(names)];
 }
 
 /** All names of counts and costs on spans. */

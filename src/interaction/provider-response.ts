@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, readObject, toText } from '../json/index.ts';
+import { isObject, type JsonObject, parseContainerOrKeep, readObject, toText } from '../json/index.ts';
 import { readReportedCost, readUsageObject, type TokenUsage } from '../signals/index.ts';
 import { type Answer, readAnyAnswer } from '../wire/index.ts';
 import { outputMessages, type RequestedToolCall, toolCallsOfAnswer } from './answer.ts';
@@ -92,3 +92,21 @@ function readText(value: unknown, depth: number): string | undefined {
 }
 
 const TEXT_FIELDS = ['text', 'content', 'output', 'message'] as const;
+
+/** Longer JSON is not read, or its end alone. */
+const MAX_CHARS = 65_536;
+
+/** The tier in the JSON of an answer, or of a request's parameters; in a text within that the quotes are escaped. */
+export function tierInText(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !/^[[{]/.test(value)) return undefined;
+  return /"service_tier": ?"(\w{1,40})"/.exec(value.slice(-MAX_CHARS))?.[1];
+}
+
+/** The usage in a provider's answer that tells of tools it ran itself. */
+export function usageOfTools(value: unknown): TokenUsage | undefined {
+  if (typeof value !== 'string' || value.length > MAX_CHARS || !OWN_TOOLS.test(value)) return undefined;
+  return readAnyAnswer(parseContainerOrKeep(value))?.usage;
+}
+
+const OWN_TOOLS =
+  /"(?:(?:web|file)_search|code_interpreter|image_generation)_call"|"url_citation"|"server_tool_use"|"webSearchQueries"/;

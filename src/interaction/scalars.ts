@@ -15,9 +15,11 @@ import {
   readCost,
   SPAN_COSTS,
   SPAN_PLACES,
+  type TokenUsage,
   type UsagePlace,
   UsageReader,
 } from '../signals/index.ts';
+import { tierInText, usageOfTools } from './provider-response.ts';
 
 const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
   FIELDS.filter((field) => field.origin === 'attribute').map((field) => [
@@ -95,6 +97,8 @@ export interface Scalars {
   /** Usage objects that the span holds as JSON. */
   readonly usageObjects?: readonly UsageObject[] | undefined;
   readonly serviceTier?: string | undefined;
+  /** The usage in the provider's answer, with what that charges beside tokens. */
+  readonly answered?: TokenUsage | undefined;
 }
 
 type RankedCost = ReportedCost & { readonly rank: number };
@@ -130,12 +134,19 @@ export function readScalars(attributes: JsonObject): Scalars {
   let usageObjects: readonly UsageObject[] | undefined;
   let serviceTier: string | undefined;
   let otherModel: string | undefined;
+  let answered: TokenUsage | undefined;
   for (const name in attributes) {
     const place = PLACES.get(name);
+    if (OUTPUT_NAME.test(name)) {
+      serviceTier = betterTier(serviceTier, ANSWERED, tierInText(attributes[name]));
+      answered ??= usageOfTools(attributes[name]);
+    }
     if (place === undefined) {
       if (name === 'metadata') counts = takeMetadata(counts, attributes[name]);
       const other = placeOfOther(name);
       if (other === 'tier') serviceTier = betterTier(serviceTier, name, attributes[name]);
+      else if (other === 'parameters')
+        serviceTier = betterTier(serviceTier, name, tierInText(attributes[name]));
       else if (other === 'model') otherModel ??= toText(attributes[name])?.replaceAll('"', '');
       else if (other === 'cost') cost = betterCost(cost, costByWords(name), attributes);
       else if (other === 'object') usageObjects = withObject(usageObjects, name, attributes[name]);
@@ -165,7 +176,7 @@ export function readScalars(attributes: JsonObject): Scalars {
     }
   }
   if ((counts ?? usageObjects) !== undefined && otherModel) texts.model ??= otherModel;
-  return { ...texts, counts, cost, usageObjects, serviceTier };
+  return { ...texts, counts, cost, usageObjects, serviceTier, answered };
 }
 
 /** Counts under names of spans that a translation to OpenInference has put into its metadata. */
@@ -211,8 +222,11 @@ function findUsage({ usage, usage_metadata, usageMetadata }: JsonObject): JsonOb
 const NO_OBJECTS: readonly UsageObject[] = [];
 
 /** What no table names, by its words: the model, how a call was served, its cost, and counts below `usage` or of tokens. */
-function placeOfOther(name: string): UsagePlace | 'model' | 'tier' | 'mode' | 'cost' | 'object' | undefined {
+function placeOfOther(
+  name: string,
+): UsagePlace | 'model' | 'tier' | 'parameters' | 'mode' | 'cost' | 'object' | undefined {
   if (name.endsWith('service_tier') || name.endsWith('serviceTier')) return 'tier';
+  if (name.endsWith('invocation_parameters')) return 'parameters';
   if (MODEL_NAME.test(name)) return 'model';
   if (!/usage|token|response|cost/i.test(name) || name.startsWith('observatory.')) return undefined;
   if (/cost/i.test(name)) return 'cost';
@@ -249,8 +263,13 @@ const MODE_NAME = /(?:^|[._])(?:usage|response)\.(?:speed|inference_geo|traffic_
 /** What the response says goes before what was asked for. */
 function betterTier(known: string | undefined, name: string, value: unknown): string | undefined {
   const tier = toText(value);
-  return tier && (known === undefined || name.includes('response')) ? tier : known;
+  return tier && (known === undefined || name.includes(ANSWERED)) ? tier : known;
 }
+
+const ANSWERED = 'response';
+
+/** `output.value`, `mlflow.spanOutputs`, `langfuse.observation.output`, `gen_ai.completion`: maybe a provider's whole answer. */
+const OUTPUT_NAME = /(?:[oO]utputs?(?:[._](?:value|json))?|completion)$/;
 
 function betterCost(
   known: RankedCost | undefined,

@@ -4,7 +4,7 @@
  */
 
 import { diag } from '@opentelemetry/api';
-import type { AttributeColumn } from '../base/index.ts';
+import { type AttributeColumn, FEE_UNITS } from '../base/index.ts';
 import { isObject, type JsonObject, readList, toText } from '../json/index.ts';
 import {
   CACHE_UNTOLD,
@@ -65,7 +65,10 @@ export function readUsage(
   const cost = scalars.cost ?? readCost([...metadata, ...objects.map(({ object }) => object)]);
   return {
     usage: withUntold(
-      readCounts(span, { ...scalars, provider, model: scalars.model ?? model }, objects),
+      withFees(
+        readCounts(span, { ...scalars, provider, model: scalars.model ?? model }, objects),
+        scalars.answered,
+      ),
       span,
       provider,
       objects.length,
@@ -103,6 +106,17 @@ function readCounts(
     return { ...usage, inputTokens: usage.inputTokens - (usage.cacheReadTokens ?? 0) };
   if (usage === undefined || units === undefined) return usage;
   return { ...usage, ...readUsageUnits(readJsonObject(units)) };
+}
+
+/** With what the provider's answer says is charged beside its tokens. */
+function withFees(
+  usage: TokenUsage | undefined,
+  { modes = [], ...answered }: TokenUsage = {},
+): TokenUsage | undefined {
+  if (usage === undefined) return usage;
+  const fees = FEE_UNITS.flatMap((unit) => (answered[unit] === undefined ? [] : [[unit, answered[unit]]]));
+  const all = [...(usage.modes ?? []), ...modes];
+  return { ...Object.fromEntries(fees), ...usage, ...(all.length === 0 ? {} : { modes: all }) };
 }
 
 /** Whether the provider's own input leaves out cached tokens. */

@@ -193,7 +193,7 @@ function findFactor(mode: string, { provider, model, usage }: Charged): number |
  * (developers.openai.com/api/docs/guides/data-residency). Claude on Vertex AI: 1.1 from Claude Sonnet 4.5 on
  * (platform.claude.com/docs/en/about-claude/pricing); Gemini there: the same price up to 2.5.
  */
-function regionFactor({ provider, model }: Charged): number | undefined {
+export function regionFactor({ provider, model }: Charged): number | undefined {
   if (provider === 'openai') {
     const released = /-(20\d\d-\d\d-\d\d)$/.exec(model)?.[1];
     if (released === undefined) return undefined;

@@ -1,6 +1,6 @@
 import { FEE_UNITS } from '../base/index.ts';
 import { type CallCost, type ModelRates, type TokenUsage, toCost } from './cost.ts';
-import { CACHE_UNTOLD, listModes, PLACE_UNTOLD, priceModes } from './modes.ts';
+import { CACHE_UNTOLD, listModes, PLACE_UNTOLD, priceModes, regionFactor } from './modes.ts';
 import type { PriceOverrides } from './price-overrides.ts';
 import { findPrice } from './price-table.ts';
 import { OTHER_UNITS } from './usage.ts';
@@ -111,6 +111,10 @@ function priceRequest(told: TokenUsage, model: string, input: PriceInput): Price
     const inAllPlaces = findPrice({ ...query, model: id }) ?? entry;
     if (inAllPlaces.rates.input !== entry.rates.input) return { costSource: 'unpriced: inference_profile' };
   }
+  // Vertex AI charges Claude in one place more than everywhere, and its address alone says which.
+  const isOfVertex = provider === 'gcp.vertex_ai' && providerApiUrl === undefined && /claude/.test(model);
+  if (isOfVertex && regionFactor({ provider: entry.provider, model, usage }) !== 1)
+    return { costSource: 'unpriced: region' };
   const modes = listModes(usage.modes, input.serviceTier, providerApiUrl).filter(
     // Of a model that has no cache, or one price in all places, there is nothing to tell.
     (mode) => mode !== PLACE_UNTOLD && (mode !== CACHE_UNTOLD || entry.rates.cacheRead !== undefined),
