@@ -929,6 +929,10 @@ const REPORTED: Readonly<
     { ...VERTEX, 'gen_ai.usage.experimental.reasoning_tokens': 10 },
     { completion_tokens: 50, reasoning_tokens: 10, cost_usd: 0.000185 },
   ],
+  'what tools of the provider read, in the input of some and beside that of others': [
+    { ...VERTEX, 'gen_ai.usage.tool_use_prompt_tokens': 300 },
+    { prompt_tokens: 200, cost_usd: null, cost_source: 'unpriced: tool use untold' },
+  ],
   'the tier in the answer of the provider (OpenInference)': [
     inAnswer(IN_FLEX),
     { prompt_tokens: 1433, cost_usd: 0.001725 },

@@ -192,6 +192,10 @@ const offersOthersTools = ({ attributes }: SpanView): boolean =>
     ([name, tool]) => /^llm\.tools\.\d+\.tool\.json/.test(name) && !/"type": ?"function"/.test(String(tool)),
   );
 
+/** What tools of Gemini read is beside the input of rig, and in that of the Agent Development Kit for Go. */
+const tellsToolPrompt = ({ attributes }: SpanView): boolean =>
+  Number(attributes['gen_ai.usage.tool_use_prompt_tokens']) > 0;
+
 const THOUGHTS_UNTOLD = 'thoughts untold';
 const tellsTotal = ({ attributes }: SpanView) =>
   (attributes['gen_ai.usage.total_tokens'] ?? attributes['llm.usage.total_tokens']) !== undefined;
@@ -215,7 +219,8 @@ function withUntold(
     untold.push(CACHE_UNTOLD);
   if (scope?.hides === 'cache and thoughts' && usage.reasoningTokens === undefined && !tellsTotal(span))
     untold.push(THOUGHTS_UNTOLD);
-  if (matchSpan(span, scope?.mixesTools) && offersOthersTools(span)) untold.push('tool use untold');
+  const mixesTools = matchSpan(span, scope?.mixesTools) && offersOthersTools(span);
+  if (mixesTools || tellsToolPrompt(span)) untold.push('tool use untold');
   if (scope?.cutsPlace === true) untold.push(PLACE_UNTOLD);
   return untold.length === 0 ? usage : { ...usage, modes: [...(usage.modes ?? []), ...untold] };
 }
