@@ -360,6 +360,31 @@ describe('tokens and cost of a call are counted once', () => {
     assert.deepEqual([count(10, 10), count(10, 20)], [10, 30]);
   });
 
+  test('calls in other traces whose local servers number their answers alike are each counted', () => {
+    const exporter = new InMemorySpanExporter();
+    const spanProcessors = [new ObservatorySpanProcessor(), new SimpleSpanProcessor(exporter)];
+    const provider = new NodeTracerProvider({ spanProcessors });
+    const start = Date.now() - 60_000;
+    const record = (scope: string, tokens: number, from: number, changed: Attributes = {}): void => {
+      const { kind, attributes } = chat(scope, tokens, 'chatcmpl-7');
+      const described = { attributes: { ...attributes, ...changed }, ...(kind && { kind }) };
+      const startTime = new Date(start + from * 1000);
+      provider
+        .getTracer(scope)
+        .startSpan('call', { ...described, startTime })
+        .end(new Date(start + (from + 1) * 1000));
+    };
+    record(OURS, 100, 0);
+    record('peer', 100, 0.2);
+    record('other', 200, 0.5, { 'gen_ai.request.model': 'llama3.2' });
+    record('another', 300, 20);
+    const counted = exporter.getFinishedSpans().map(spanToRow);
+    assert.deepEqual(
+      counted.filter(({ counted_on: on }) => on === null).map(({ prompt_tokens: tokens }) => tokens),
+      [100, 200, 300],
+    );
+  });
+
   test('calls of two models, one in the other, are two calls', () => {
     const inner = chat(OURS, 30);
     const other = { ...inner, attributes: { ...inner.attributes, 'gen_ai.request.model': 'gpt-4o' } };
