@@ -44,7 +44,7 @@ test('an answer is held against all tool calls of its conversation, and the row 
   const { row, text } = rowOf([said('user', 'Delete them.'), CALL, RESULT, said('user', 'Well?')], false);
   assert.equal(row.evidence_risk_level, 'high');
   assert.deepEqual(JSON.parse(row.evidence_findings ?? ''), [
-    { kind: 'tool_failed_claimed_success', start: 0, end: ANSWER.length, step: 0 },
+    { kind: 'tool_failed_claimed_success', start: 0, end: ANSWER.length, step: 0, tool: 'delete_backups' },
   ]);
   assert.equal(row.verifier_reason, 'tool_failed_claimed_success');
   assert.ok(!text.includes('secret') && !text.includes('permission'));

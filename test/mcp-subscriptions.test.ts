@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as v2Client from '@modelcontextprotocol/client';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import * as v2Server from '@modelcontextprotocol/server';
 import { SpanKind, trace } from '@opentelemetry/api';
 import { McpInstrumentation } from '../src/instrumentation/mcp/index.ts';
@@ -45,6 +47,26 @@ test('a subscription has one span, from its start to its close, and no error', a
   } finally {
     await client.close();
     await handler.close();
+    instrumentation.disable();
+  }
+});
+
+test('a server of an earlier revision that does not know the probe is no failure', async () => {
+  await using bench = new TelemetryBench();
+  const instrumentation = new McpInstrumentation();
+  instrumentation.manuallyInstrument(v2Client, v2Server);
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  const server = new Server({ name: 's', version: '1' }, { capabilities: {} });
+  const client = new v2Client.Client({ name: 'c', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+  try {
+    await server.connect(far);
+    await client.connect(near as unknown as Parameters<typeof client.connect>[0]);
+    const probe = bench.span('server/discover', SpanKind.CLIENT);
+    assert.deepEqual([probe.status.code, probe.attributes['error.type']], [0, undefined]);
+    assert.ok(bench.span('initialize', SpanKind.CLIENT));
+  } finally {
+    await client.close();
+    await server.close();
     instrumentation.disable();
   }
 });

@@ -54,7 +54,7 @@ describe('figures of the page', { skip: noPostgres() }, () => {
     ]);
     assert.deepEqual(shown, [
       ['bank', 'send_payment', 'gate', [1, 1]],
-      ['bank', 'send_payment', 'models', [1, 1]],
+      ['bank', 'send_payment', 'models', [2, 1]],
     ]);
     const [before, now] = changed[1].versions;
     assert.match(before.text, /^Sends money\.\n/);

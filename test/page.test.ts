@@ -181,6 +181,23 @@ describe('the page', { skip: noPostgres() }, () => {
     assert.equal(turns.length, 2);
   });
 
+  test('figures by the hour are fresh for whoever asks after a pause, however few have asked', async (t) => {
+    let added = 0;
+    const live = new Live({
+      query: async (text: string) => {
+        if (text.includes('mcp_traces_refresh_rollups')) added += 1;
+        return { rows: [{ counted: 0, state: '' }] };
+      },
+    } as unknown as ConstructorParameters<typeof Live>[0]);
+    await live.refresh();
+    await live.refresh();
+    assert.equal(added, 1);
+    const now = performance.now() + 20_000;
+    t.mock.method(performance, 'now', () => now);
+    await live.refresh();
+    assert.equal(added, 2);
+  });
+
   test('loads nothing from elsewhere, and answers to its own name and pages only', async () => {
     await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
     const { host } = new URL(page.address);

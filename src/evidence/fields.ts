@@ -27,7 +27,7 @@ export function computeEvidence(input: AnswerInput, config: SignalConfig): Field
       evidence_risk_score: scores.risk,
       ...(scores.level !== undefined && { evidence_risk_level: scores.level }),
       ...(scores.support !== undefined && { evidence_support: scores.support }),
-      evidence_findings: JSON.stringify(scores.findings.map(findingRecord)),
+      evidence_findings: JSON.stringify(scores.findings.map((finding) => findingRecord(finding, steps))),
       ...(scores.sampled !== undefined && { evidence_sampled: scores.sampled }),
       ...(stepsArePartial === true && { evidence_partial: true }),
     };
@@ -46,14 +46,18 @@ function documentsIn(context: string | undefined, stepContext: string | undefine
 }
 
 /** A finding as it is stored and printed. */
-const findingRecord = ({ startContext, endContext, ...finding }: EvidenceFinding) => ({
+const findingRecord = (
+  { startContext, endContext, ...finding }: EvidenceFinding,
+  steps: AnswerInput['steps'] = [],
+) => ({
   ...finding,
+  ...(finding.step !== undefined && { tool: steps[finding.step]?.tool }),
   ...(startContext !== undefined && { start_context: startContext, end_context: endContext }),
 });
 
 /** Why a finding of a kind stands against the answer, after the words of the answer. */
 const MEANINGS: Readonly<Record<string, string>> = {
-  tool_failed_claimed_success: 'is said to be done or so, but its call failed',
+  tool_failed_claimed_success: 'is said to be done, but its call failed',
   tool_never_called: 'is said to be done, but no call did it',
   partial: 'is said of all, but a part failed',
   empty_result_confident_answer: 'is stated, but the calls found nothing',

@@ -191,12 +191,12 @@ export const STORY: readonly ReadableSpan[] = runOf(7, 5, [
       ),
       'observatory.evidence_risk_level': 'high',
       'observatory.evidence_findings':
-        '[{"kind":"tool_failed_claimed_success","start":6,"end":45,"step":15}]',
+        '[{"kind":"tool_failed_claimed_success","start":6,"end":45,"step":15,"tool":"send_payment"}]',
     },
   }),
 ]);
 
-const offer = (description: string, more: object) => ({
+const offer = (description: string, more: object, strictness: object = {}) => ({
   'gen_ai.tool.definitions': JSON.stringify([
     {
       type: 'function',
@@ -205,6 +205,7 @@ const offer = (description: string, more: object) => ({
       parameters: {
         type: 'object',
         properties: { to: { type: 'string' }, amount: { type: 'number' }, ...more },
+        ...strictness,
       },
     },
   ]),
@@ -231,6 +232,20 @@ export const CHANGED: readonly ReadableSpan[] = [
     { name: 'invoke_agent payments', at: 0, ms: 900 },
     chat({ attributes: { ...offer('Sends money.', {}), 'observatory.offered_tools_hash': 'c1'.repeat(32) } }),
     gated('a'),
+  ]),
+  // The same definition, as a framework passed it on.
+  ...runOf(23, 140, [
+    { name: 'invoke_agent payments', at: 0, ms: 900 },
+    chat({
+      attributes: {
+        ...offer(
+          'Sends money.',
+          {},
+          { $schema: 'http://json-schema.org/schema#', additionalProperties: false },
+        ),
+        'observatory.offered_tools_hash': 'c3'.repeat(32),
+      },
+    }),
   ]),
   ...runOf(22, 25, [
     { name: 'invoke_agent payments', at: 0, ms: 900 },

@@ -1,3 +1,4 @@
+import { formatPlural } from '../../base/index.ts';
 import { type Drift, type DriftFinding, detectDrift, inspectGolden } from '../../golden/index.ts';
 import {
   type Command,
@@ -58,6 +59,6 @@ function formatFinding({ level, place, message, exchanges }: DriftFinding, paint
   const where =
     exchanges.length === 0
       ? ''
-      : paint('dim', ` (exchange${exchanges.length === 1 ? '' : 's'} ${exchanges.join(', ')})`);
+      : paint('dim', ` (${formatPlural(exchanges.length, 'exchange', '').trim()} ${exchanges.join(', ')})`);
   return `${paint(STYLE[level], level.padEnd(7))}  ${paint('bold', printableLine(place))}  ${printableLine(message)}${where}`;
 }

@@ -6,6 +6,7 @@ import type { MessageParams } from './internal-types.ts';
 export const TOOLS_CALL = 'tools/call';
 export const TOOLS_LIST = 'tools/list';
 export const INITIALIZE = 'initialize';
+export const DISCOVER = 'server/discover';
 export const CANCELLED = 'notifications/cancelled';
 export const PROGRESS = 'notifications/progress';
 export const LISTEN = 'subscriptions/listen';
@@ -14,7 +15,7 @@ export const LISTEN = 'subscriptions/listen';
 export const PROTOCOL_METHODS: ReadonlySet<string> = new Set([
   INITIALIZE,
   'ping',
-  'server/discover',
+  DISCOVER,
   'tools/list',
   TOOLS_CALL,
   'prompts/list',

@@ -7,6 +7,7 @@ import { semconv } from '../../base/index.ts';
 import { numberAt } from '../../json/index.ts';
 import { errorFacts } from '../shared/index.ts';
 import type { McpMessage, McpRequestOptions } from './internal-types.ts';
+import { DISCOVER } from './methods.ts';
 
 export interface RequestOutcome {
   /** Absent when all went well. */
@@ -21,6 +22,7 @@ export interface RequestOutcome {
   readonly error?: unknown;
 }
 
+const METHOD_NOT_FOUND = -32601;
 const REQUEST_TIMEOUT = -32001;
 const CONNECTION_CLOSED = -32000;
 
@@ -64,6 +66,8 @@ export function outcomeOfResult(method: string, result: unknown): RequestOutcome
 export function outcomeOfResponse(method: string, response: McpMessage): RequestOutcome {
   if (response.error === undefined || response.error === null)
     return outcomeOfResult(method, response.result);
+  // So a server of an earlier revision answers the probe: the client goes on with `initialize`.
+  if (method === DISCOVER && response.error.code === METHOD_NOT_FOUND) return {};
   return outcomeOfCode(response.error.code, response.error.message);
 }
 

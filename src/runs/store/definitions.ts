@@ -164,8 +164,16 @@ async function offeredVersions(rows: readonly Record<string, unknown>[]): Promis
   return [...versions.values()];
 }
 
-/** The same definition gives the same text, in whatever order its members came. */
+/** The same definition gives the same text, in whatever order its members came, and whatever SDK passed it on. */
 function toText(description: string, schema: unknown): string {
   const sorted = schema === undefined ? undefined : (JSON.parse(canonicalJson(schema)) as unknown);
-  return [description, ...(sorted === undefined ? [] : [JSON.stringify(sorted, null, 2)])].join('\n\n');
+  const schemas = sorted === undefined ? [] : [JSON.stringify(sorted, withoutStrictness, 2)];
+  return [description, ...schemas].join('\n\n');
+}
+
+/** Frameworks add to the schema of a server which draft it is of, and that nothing else may be given. */
+function withoutStrictness(key: string, value: unknown): unknown {
+  const isAdded =
+    (key === '$schema' && typeof value === 'string') || (key === 'additionalProperties' && value === false);
+  return isAdded ? undefined : value;
 }

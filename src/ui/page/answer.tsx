@@ -9,8 +9,9 @@ export interface MarkedFinding {
   /** Offsets in the answer, in code points. */
   readonly start: number;
   readonly end: number;
-  /** Place of the call against it among the tool calls of the run. */
+  /** Place of the call against it among those that the model was told of, and its tool as the model knows it. */
   readonly step?: number;
+  readonly tool?: string;
 }
 
 /** The stored findings of an answer; what is not in their form is left out. */
@@ -46,8 +47,9 @@ export function Findings({ findings, spans, at }: FindingsProps) {
   const calls = toolCalls(spans);
   return (
     <ol class="finds">
-      {findings.map(({ kind, why, start, step }, i) => {
-        const call = step === undefined ? undefined : calls[step];
+      {findings.map((finding, i) => {
+        const { kind, why, start } = finding;
+        const call = findCall(calls, finding);
         return (
           <li key={`${kind}-${start}-${i}`} class={`k-${pickTone(kind)}`}>
             <Icon name={pickTone(kind)} />
@@ -65,6 +67,19 @@ export function Findings({ findings, spans, at }: FindingsProps) {
       })}
     </ol>
   );
+}
+
+/**
+ * The call against a claim. Its place is another one in the run where the model was told of calls of earlier runs, or of calls
+ * made at one time in another order.
+ */
+function findCall(calls: ReturnType<typeof toolCalls>, { kind, step, tool }: MarkedFinding) {
+  if (step === undefined || tool === undefined) return undefined;
+  const isFailure = kind === 'tool_failed_claimed_success';
+  const likely = calls.filter(
+    (call) => (tool === call.tool || tool.endsWith(`_${call.tool}`)) && (!isFailure || call.status !== 'ok'),
+  );
+  return likely.find((call) => call === calls[step]) ?? likely.at(-1);
 }
 
 /** The answer with its findings marked in place. */

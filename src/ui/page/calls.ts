@@ -1,12 +1,16 @@
 import { isPartOfCall, isStop, type RunSpan } from '../../runs/index.ts';
 
 /** What a span is, for its icon and its color. */
-export type SpanSort = 'model' | 'tool' | 'agent';
+export type SpanSort = 'model' | 'tool' | 'agent' | 'step';
 
 export function findSort(span: RunSpan): SpanSort {
   if (isPartOfCall(span) || isStop(span)) return 'tool';
-  return span.isModelCall ? 'model' : 'agent';
+  if (span.isModelCall) return 'model';
+  return span.parentId === null || span.operation === 'invoke_agent' ? 'agent' : 'step';
 }
+
+/** Whether a span is a call, to a model or of a tool. */
+export const isWork = (span: RunSpan): boolean => ['model', 'tool'].includes(findSort(span));
 
 /** The spans with what only repeats them left out: the server's side of a call whose client is there. */
 export function withoutServers(spans: readonly RunSpan[]): readonly RunSpan[] {

@@ -10,7 +10,7 @@ import {
   type WaitingRow,
 } from '../../runs/index.ts';
 import { Findings, Marked, readFindings } from './answer.tsx';
-import { findSort, withoutServers } from './calls.ts';
+import { findSort, isWork, withoutServers } from './calls.ts';
 import { isRequestFor, OpenRequests, WaitRow } from './held.tsx';
 import { Markdown } from './markdown.tsx';
 import { ContentIsOff, Folded } from './model-call.tsx';
@@ -37,7 +37,7 @@ export function ConversationTab({ spans, said, chosen, open, at, toggle, ...gate
   const findRequest = (span: RunSpan) => gate.approvals.find((one) => isRequestFor(one, span));
   const isLongWait = (span: RunSpan) => isWait(span) && span.endMs - span.startMs >= 1000;
   const shown = withoutServers(spans).filter(
-    (span) => findSort(span) !== 'agent' || span.status !== 'ok' || isLongWait(span),
+    (span) => isWork(span) || span.status !== 'ok' || isLongWait(span),
   );
   const models = shown.filter((span) => findSort(span) === 'model');
   const last = models.at(-1);
@@ -59,7 +59,7 @@ export function ConversationTab({ spans, said, chosen, open, at, toggle, ...gate
         />
       );
     const request = findRequest(span);
-    if (findSort(span) === 'agent' && span.status === 'ok')
+    if (!isWork(span) && span.status === 'ok')
       return (
         <WaitRow
           key={span.id}
@@ -239,7 +239,7 @@ interface RowProps {
 
 function CallRow({ span, said, chosen, at, request, reasons = {} }: RowProps) {
   const status = span.status;
-  const icon: IconName = status === 'ok' ? (findSort(span) === 'tool' ? 'tool' : 'agent') : status;
+  const icon: IconName = status === 'ok' ? findSort(span) : status;
   const why = span.reason === null ? span.message : (reasons[span.reason] ?? span.reason);
   return (
     <a

@@ -3,7 +3,7 @@ import { Chart, MAX_SERIES, type Total } from './cost-chart.tsx';
 import { useData } from './data.ts';
 import { FilterLine } from './filter-line.tsx';
 import { Count, Empty, Trouble, Usd } from './parts.tsx';
-import { RangeSelect } from './range.tsx';
+import { RangeSelect, WholeHours } from './range.tsx';
 import { askHours, here, type Route, readRange, readRows, replaceRoute } from './route.ts';
 import { readSort, SortHead, sortRows } from './sort.tsx';
 import { SqlButton } from './sql.tsx';
@@ -225,7 +225,7 @@ function Sentence({ totals, counted, by, route }: SentenceProps) {
       <b>
         <Usd of={sum} />
       </b>{' '}
-      in this range
+      <WholeHours route={route} />
       {first !== undefined && sum > 0 && (
         <>
           , of which <Usd of={first.costUsd} /> ({((100 * first.costUsd) / sum).toFixed(1)} %) for{' '}

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { formatPlural } from '../../base/index.ts';
 import { filterValue, type RelatedRuns, type RunRow } from '../../runs/index.ts';
 import { post, useData } from './data.ts';
 import type { ApiError } from './parts.tsx';
@@ -36,8 +37,8 @@ export function AroundRun({ run, related }: { run: RunRow; related: RelatedRuns 
     ),
     promptHash !== null && samePrompt > 0 && (
       <a href={link('runs', { q: `prompt:${promptHash}`, range: '30d' })}>
-        {samePrompt === 100 ? '100 or more' : samePrompt} other {samePrompt === 1 ? 'run' : 'runs'} of the
-        same prompt
+        {formatPlural(samePrompt, 'other run', samePrompt === 100 ? '100 or more' : undefined)} of the same
+        prompt
       </a>
     ),
     run.labels.length > 0 && <Labels labels={run.labels} />,

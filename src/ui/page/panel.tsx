@@ -33,7 +33,7 @@ interface PanelProps {
   readonly close: string;
 }
 
-const SORTS = { model: 'Model call', tool: 'Tool call', agent: 'Span' } as const;
+const SORTS = { model: 'Model call', tool: 'Tool call', agent: 'Span', step: 'Span' } as const;
 
 /** One span in words; all its fields at the end. */
 export function Panel({ run, span, spans, said: stored, approval, reasons, isRaw, close }: PanelProps) {

@@ -14,6 +14,27 @@ const DAYS = [
   ['yesterday', 'Yesterday', -1],
 ] as const;
 
+const HOUR_MS = 3_600_000;
+const formatHour = (hours: number) =>
+  new Date(hours * HOUR_MS).toLocaleString('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+  });
+
+/** The range of a view whose figures are by the hour: whole hours. */
+export function WholeHours({ route }: { route: Route }) {
+  const { lastMs, sinceMs, untilMs } = readRange(route);
+  const since = formatHour(Math.floor((sinceMs ?? Date.now() - lastMs) / HOUR_MS));
+  if (untilMs === undefined) return <>since {since}</>;
+  return (
+    <>
+      from {since} to {formatHour(Math.ceil(untilMs / HOUR_MS))}
+    </>
+  );
+}
+
 /** The range of time of a view: the last hours or days, a day, or from a time to another. */
 export function RangeSelect({ route }: { route: Route }) {
   const { lastMs, sinceMs, untilMs } = readRange(route);

@@ -1,5 +1,6 @@
 import { filterValue, formatCount, formatCounted, type TaxReport, type ToolRow } from '../../runs/index.ts';
 import { Duration, Usd } from './parts.tsx';
+import { WholeHours } from './range.tsx';
 import { type Route, readRows } from './route.ts';
 
 /** Fewer calls say nothing of a tool. */
@@ -23,8 +24,8 @@ export function ToolsSentence({ tools, tax, route }: SentenceProps) {
     .sort((a, b) => (b.p95Ms ?? 0) - (a.p95Ms ?? 0))[0];
   return (
     <>
-      <b>{formatCounted(calls, 'call')}</b> of {formatCounted(tools.length, 'tool')}, {formatCount(errors)}{' '}
-      failed
+      <b>{formatCounted(calls, 'call')}</b> of {formatCounted(tools.length, 'tool')}{' '}
+      <WholeHours route={route} />, {formatCount(errors)} failed
       {worst !== undefined && (
         <>
           ; most failing: <a href={readRows(route, `failed:${filterValue(worst.tool)}`)}>{worst.tool}</a> (

@@ -6,8 +6,8 @@ import { type Queryable, refreshRollups, refreshRuns } from '../../postgres/inde
 import { listWaitingTools } from '../../runs/index.ts';
 
 const REFRESH_MS = 500;
-/** Roll-ups by the hour are for views that nobody watches second by second. */
-const ROLLUP_EVERY = 30;
+/** Roll-ups by the hour are for views that nobody watches second by second. Those who ask after a pause get them fresh. */
+const ROLLUP_MS = 15_000;
 /** A turn that takes longer waits for a database that does not answer. */
 const STUCK_MS = 5000;
 const MAX_LISTENERS = 64;
@@ -25,7 +25,7 @@ export class Live {
   readonly #questions: Queryable;
   readonly #listeners = new Set<ServerResponse>();
   #timer: NodeJS.Timeout | undefined;
-  #turns = 0;
+  #rolledUpAt = Number.NEGATIVE_INFINITY;
   #seen = '';
   #working: Promise<void> | undefined;
   #next: Promise<void> | undefined;
@@ -135,8 +135,9 @@ export class Live {
     try {
       // Another process that adds up may have begun before what is asked about had arrived.
       for (let i = 0; i < TRIES && (await refreshRuns(this.#db)) === null; i += 1) await sleep(PAUSE_MS);
-      if (this.#turns % ROLLUP_EVERY === 0) await refreshRollups(this.#db);
-      this.#turns += 1;
+      if (performance.now() - this.#rolledUpAt < ROLLUP_MS) return;
+      await refreshRollups(this.#db);
+      this.#rolledUpAt = performance.now();
     } catch (error) {
       if (!ObservatoryError.isInstance(error) || error.code !== 'DATABASE_REFUSED') throw error;
       diag.info(`mcp-observatory: runs are not added up by this page: ${error.message}`);
