@@ -193,14 +193,19 @@ test('setup prints no key that a file holds, and says that a backup holds it', a
   assert.match(stdout, /do not commit/);
 });
 
-test('packages are not installed where npm would write in the folder of a workspace above', async () => {
+test('nothing is written where its user has to install in a workspace above first', async () => {
   const root = tempDir();
   write(root, { 'package.json': '{"workspaces":["a"]}', 'a/package.json': '{"scripts":{"start":"node ."}}' });
   const { stdout } = await runCommand(setupCommand, ['--folder', join(root, 'a'), '--no-run'], [], {
     HOME: root,
   });
-  assert.match(stdout, /lock file is in a folder above/);
-  assert.deepEqual(readdirSync(root).sort(), ['a', 'package.json']);
+  assert.match(stdout, /lock file is in a folder above.*\nNothing is written/);
+  assert.deepEqual([...readdirSync(root), ...readdirSync(join(root, 'a'))].sort(), [
+    'a',
+    'package.json',
+    'package.json',
+  ]);
+  await assert.rejects(setup(root), /root of a workspace.*Run setup in the folder of the program/);
 });
 
 test('settings keep their line ends, and what is no file of its own is not replaced', async () => {
@@ -236,7 +241,9 @@ test('settings stay the file of their user when root sets them up', {
 test('setup says what to write where it cannot', async () => {
   const folder = tempDir();
   write(folder, { 'package.json': '{"scripts":{"start":"python app.py"}}' });
-  assert.match((await setup(folder)).stdout, /'python app\.py' starts nothing that is known/);
+  assert.match((await setup(folder)).stdout, /start script 'python app\.py' starts nothing that is known/);
+  write(folder, { 'package.json': '{"scripts":{"build":"vite build","dev":"vite dev"}}' });
+  assert.match((await setup(folder)).stdout, /dev script 'vite dev' starts nothing that is known/);
   const ofFunction = '{"devDependencies":{"@types/aws-lambda":"8"}}';
   write(folder, { 'package.json': ofFunction, 'index.mjs': 'export const handler = () => {};' });
   const { stdout } = await runCommand(setupCommand, ['--folder', folder, '--no-install'], [], {});

@@ -21,12 +21,13 @@ type Execve = (file: string, args: readonly string[], env: NodeJS.ProcessEnv) =>
 /**
  * Makes this process, which is to hold an embedded database, do with two thirds of the memory: starts its program anew in
  * the same process, since the settings for that are read at the start. Only once, on Linux, and not where a parent talks
- * over a channel that would be lost. Elsewhere V8 takes the flags from here on.
+ * over a channel that would be lost, or a debugger may. Elsewhere V8 takes the flags from here on.
  */
 export function restartSparingly(): void {
   const { execve } = process as { execve?: Execve };
   if (process.env[ARENAS] !== undefined) return;
-  if (execve !== undefined && process.platform === 'linux' && !process.connected) {
+  const isDebugged = process.getBuiltinModule('node:inspector')?.url() !== undefined;
+  if (execve !== undefined && process.platform === 'linux' && !process.connected && !isDebugged) {
     const args = [process.argv0, ...FLAGS, ...process.execArgv, ...process.argv.slice(1)];
     try {
       // What cannot be started would end this process.

@@ -132,7 +132,7 @@ function planScripts({ folder, manifest, kinds }: Project, given: string | undef
   const absent = isThere || entry === null ? null : `${entry} is not there${build}`;
   return {
     changes: before?.toString() === text ? [] : [{ path, before, text }],
-    notes: launches.length > 0 || own !== undefined ? [] : [explainScript(stringAt(scripts, 'start'), kinds)],
+    notes: launches.length > 0 || own !== undefined ? [] : [explainScript(scripts, kinds)],
     command,
     entry,
     first: isFunction && command === null ? DEPLOYED : absent,
@@ -147,12 +147,15 @@ function defaultStart(folder: string, manifest: JsonObject): string | undefined 
   return found === undefined ? undefined : `node ${found}`;
 }
 
-function explainScript(script: string | undefined, kinds: readonly string[]): string {
+function explainScript(scripts: JsonObject, kinds: readonly string[]): string {
   const flags = "NODE_OPTIONS='--import mcp-observatory/register'";
   if (kinds.includes(LAMBDA)) return `Set ${flags} in the environment of the function, and deploy it again`;
-  return script === undefined
+  const name = ['start', ...Object.keys(scripts)].find(
+    (each) => STARTS.test(each) && stringAt(scripts, each),
+  );
+  return name === undefined
     ? "No script of package.json starts a program. Say how it is started: --run 'node app.js'"
-    : `The start script '${script}' starts nothing that is known here. Have it run with ${flags}`;
+    : `The ${name} script '${stringAt(scripts, name)}' starts nothing that is known here. Have it run with ${flags}`;
 }
 
 /** A package.json with a script in it; only its own characters change where they are found. */

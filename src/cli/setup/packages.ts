@@ -60,7 +60,7 @@ function findLock(folder: string): { readonly name: string; readonly folder: str
   return dirname(folder) === folder ? undefined : findLock(dirname(folder));
 }
 
-function isWorkspaceRoot(folder: string): boolean {
+export function isWorkspaceRoot(folder: string): boolean {
   if (isFile(join(folder, 'pnpm-workspace.yaml'))) return true;
   const path = join(folder, 'package.json');
   try {

@@ -26,7 +26,7 @@ import { printableLine } from '../terminal/index.ts';
 import { findProject, type Project, planChanges, type SetupPlan, toShownPath } from './changes.ts';
 import { CLIENT_NAMES, clientChange, findClientSettings, RECEIVER } from './clients.ts';
 import { awaitFirstSpan, type FirstSpan, greetOverHttp } from './first-span.ts';
-import { findMissing, installPackages, LOCK_FILES } from './packages.ts';
+import { findMissing, installPackages, isWorkspaceRoot, LOCK_FILES } from './packages.ts';
 
 const WAIT_SECONDS = 60;
 
@@ -152,18 +152,28 @@ async function setUpFolder(
   const outside = first.changes.find(({ path }) => !path.startsWith(`${folder}${sep}`));
   if (outside !== undefined)
     throw usageError(`'${outside.path}' is outside the folder, so nothing is written`);
+  if (first.changes.length === 0 && first.command === null && first.first === null && isWorkspaceRoot(folder))
+    throw usageError(
+      `'${folder}' is the root of a workspace, and starts nothing that is known here. Run setup in the folder of the program`,
+    );
   for (const change of first.changes) showChange(change, toShownPath(folder, change.path), report, say);
   report.notes.push(...first.notes);
   const missing = await findMissing(folder);
   report.install = missing?.command.join(' ') ?? null;
   if (report.install !== null) say(`Packages: ${report.install}`);
   if (values['dry-run'] === true) return;
-  if (missing?.isWithin === true && values['no-install'] !== true) {
+  const installs = values['no-install'] !== true;
+  if (missing?.isWithin === true && installs) {
     io.stderr.writeLine('Installing them ...');
     report.problems.push(...[await installPackages(missing, folder, io)].filter((why) => why !== undefined));
   } else if (missing !== undefined) {
     const why = missing.isWithin ? '' : 'The lock file is in a folder above. ';
     report.problems.push(`${why}Install what is missing, then run setup again: ${report.install}`);
+  }
+  // What its user installs changes package.json, and an undo restores no file that was changed since.
+  if (installs && report.problems.length > 0) {
+    report.problems.push('Nothing is written');
+    return;
   }
   const plan = planChanges(project, values.run);
   writeChanges(folder, plan.changes, originals);
