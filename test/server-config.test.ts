@@ -122,11 +122,24 @@ test('the forms of other clients are read: places, switches, lists of tools, typ
     [{ tools: ['a*'], excludeTools: ['ab'] }, ['a']],
     [{ tools: ['*'] }, ['a', 'ab', 'b']],
     [{ tools: { a: { enabled: false }, b: false, ab: true } }, ['ab']],
+    [{ excludeTools: ['*b'] }, ['a']],
     [{ allowedTools: [] }, []],
   ] as const) {
-    const { tools = () => true } = parse({ ...entry, ...lists }) ?? {};
-    assert.deepEqual(['a', 'ab', 'b'].filter(tools), wanted, JSON.stringify(lists));
+    const { wants } = parse({ ...entry, ...lists })?.tools ?? {};
+    assert.deepEqual(['a', 'ab', 'b'].filter(wants ?? (() => false)), wanted, JSON.stringify(lists));
   }
+  const all = { s: entry, t: entry };
+  for (const chosen of [
+    { mcpServers: all, disabledMcpServers: ['t'] },
+    { mcpServers: all, disabledMcpjsonServers: ['t'] },
+    { mcpServers: all, excludeMCPServers: ['t', 'none'] },
+    { mcpServers: all, mcp: { allowed: ['s'], excluded: [] } },
+  ])
+    assert.deepEqual(
+      parseServerConfig(chosen).map(({ name }) => name),
+      ['s'],
+      JSON.stringify(chosen),
+    );
   const remote = parse({ httpUrl: 'http://x', startup_timeout_sec: '2' });
   assert.deepEqual(remote?.kind === 'remote' && [remote.transport, remote.connectTimeoutMs], ['http', 2_000]);
   const typed = parse({ url: 'http://x', type: 'streamableHttp' });

@@ -8,6 +8,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { connectServers, readToolList, ToolListError, type ToolListLimits } from '../src/mcp-client/index.ts';
 import { connectPolicyServer, type GateableClient, gateClient, PolicyGate } from '../src/policy/index.ts';
+import { hostileStdio } from './support/hostile-server.ts';
 import { collectListenerWarnings } from './support/listener-warnings.ts';
 import { sized } from './support/size.ts';
 
@@ -47,6 +48,21 @@ function assertRefused(error: unknown, server: string, bound: keyof ToolListLimi
   assert.match(error.message, message);
   return true;
 }
+
+test('a name in the lists of a config that no tool has is told of, for it may leave one in unseen', async () => {
+  const told: string[] = [];
+  const onWarning = ({ message }: Error): void => void told.push(message);
+  process.on('warning', onWarning);
+  const lists = { includeTools: ['?', '*t*'], excludeTools: ['listed__t'] };
+  const pool = await connectServers({ mcpServers: { listed: { ...hostileStdio('"{}"'), ...lists } } });
+  assert.deepEqual(
+    pool.servers.map(({ tools }) => tools.map(({ name }) => name)),
+    [['t']],
+  );
+  await pool.close();
+  process.off('warning', onWarning);
+  assert.match(told.join('\n'), /Server "listed" has no tool "\?" or "listed__t", which its config lists/);
+});
 
 test('a page that has nothing new ends a list, and an empty cursor is one', async () => {
   const tool = (name: string) => ({ name, inputSchema: { type: 'object' } });

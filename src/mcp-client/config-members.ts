@@ -1,8 +1,8 @@
 /** The members of a server's entry in a config: those that are read, those that change nothing here, and all others. */
 import { misspelled, warnVisibly } from '../base/index.ts';
-import type { JsonObject } from '../json/index.ts';
-import type { FieldReader } from './config-fields.ts';
-import { isToolList } from './tool-filter.ts';
+import { type JsonObject, stringAt } from '../json/index.ts';
+import { type FieldReader, show } from './config-fields.ts';
+import { isToolList, type ToolFilter } from './tool-filter.ts';
 
 const READ = [
   'command',
@@ -55,6 +55,22 @@ export function nameUnknownMembers(read: FieldReader, entry: JsonObject): void {
 
 function adviceOn(member: string): string {
   return member === 'timeout' ? ': clients differ in its unit; use "connect_timeout", in seconds' : '';
+}
+
+const MAX_UNUSED = 5;
+
+/** The tools that the lists of an entry leave. A name in them that is no tool may leave another one in unseen. */
+export function wantedTools(
+  server: string,
+  filter: ToolFilter | undefined,
+  listed: readonly unknown[],
+): readonly unknown[] {
+  if (filter === undefined) return listed;
+  const names = listed.map((tool) => stringAt(tool, 'name') ?? '');
+  const unused = names.length === 0 ? [] : filter.unused(names).slice(0, MAX_UNUSED);
+  if (unused.length > 0)
+    warn(`Server "${server}" has no tool ${unused.map(show).join(' or ')}, which its config lists.`);
+  return listed.filter((_, index) => filter.wants(names[index] ?? ''));
 }
 
 /** Says something once in a process. */

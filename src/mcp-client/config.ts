@@ -62,7 +62,7 @@ export type ServerEntry = (
   readonly protocol?: ProtocolChoice | undefined;
   readonly disabled?: boolean | undefined;
   readonly enabled?: boolean | undefined;
-  /** Tools that are used; a name may end with `*`. @defaultValue all */
+  /** Tools that are used; `*` in a name stands for any characters. @defaultValue all */
   readonly includeTools?: readonly string[] | undefined;
   /** Tools that are left out. */
   readonly excludeTools?: readonly string[] | undefined;
@@ -161,13 +161,27 @@ function toDocument(document: unknown): ConfigDocument {
   for (const [name, entry] of Object.entries(document)) {
     if (isStray(entry)) warn(`Server "${name}" stands beside "${places[0]}", so it is not used.`);
   }
+  const settings = [document, ...lists];
   const servers: Record<string, unknown> = {};
   for (const [name, entry] of lists.flatMap((list) => Object.entries(list))) {
+    const isList = Array.isArray(entry) && (LEFT_OUT.test(name) || CHOSEN.test(name));
+    if (isList || !settings.every((members) => isChosen(name, members))) continue;
     if (Object.hasOwn(servers, name))
       throw invalid(`Server "${name}" is in more than one of ${places.join(', ')}; leave one of them.`);
     servers[name] = entry;
   }
   return { servers, inputs: document.inputs };
+}
+
+/** Lists of servers in the settings of Claude Code and Gemini CLI, beside the servers or within `mcp`. */
+const LEFT_OUT = /^(?:disabled|excluded?)(?:mcp(?:json)?servers)?$/i;
+const CHOSEN = /^allow(?:ed)?(?:mcpservers)?$/i;
+
+function isChosen(server: string, settings: JsonObject): boolean {
+  return Object.entries(settings).every(([member, names]) => {
+    if (!Array.isArray(names)) return true;
+    return names.includes(server) ? !LEFT_OUT.test(member) : !CHOSEN.test(member);
+  });
 }
 
 /** Something with a command and its arguments, or a URL, that is no server where it stands. */

@@ -2,9 +2,10 @@ import { setMaxListeners } from 'node:events';
 import { diag } from '@opentelemetry/api';
 import { ObservatoryError, warnVisibly } from '../base/index.ts';
 import { noteListedTools } from '../interaction/index.ts';
-import { type JsonObject, stringAt } from '../json/index.ts';
+import type { JsonObject } from '../json/index.ts';
 import { type CallContext, callTool, readResource } from './call.ts';
 import type { ServerConfig } from './config.ts';
+import { wantedTools } from './config-members.ts';
 import { Deadline } from './deadline.ts';
 import { findExpiry } from './http-answer.ts';
 import { NeverRan, SessionExpired } from './http-refusal.ts';
@@ -311,9 +312,7 @@ export class ServerConnection {
       if (isAnnounced || signals.some((signal) => signal?.aborted === true)) throw findExpiry(session, error);
       return [];
     });
-    const { tools: isWanted } = this.#config;
-    const wanted =
-      isWanted === undefined ? listed : listed.filter((tool) => isWanted(stringAt(tool, 'name') ?? ''));
+    const wanted = wantedTools(this.name, this.#config.tools, listed);
     noteListedTools(this.name, wanted, false);
     return wanted;
   }

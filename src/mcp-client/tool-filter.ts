@@ -1,8 +1,13 @@
 /** Which tools of a server the user wants: the lists that clients have for it in their configs. */
+import { matchesParts } from '../base/index.ts';
 import { isObject, type JsonObject, toText } from '../json/index.ts';
 
-/** Tells by its name whether a tool is wanted. */
-export type ToolFilter = (tool: string) => boolean;
+export interface ToolFilter {
+  /** Tells by its name whether a tool is wanted. */
+  readonly wants: (tool: string) => boolean;
+  /** The names in the lists that none of these tools has. */
+  readonly unused: (tools: readonly string[]) => readonly string[];
+}
 
 type Kind = 'only' | 'except';
 
@@ -33,21 +38,31 @@ export function isToolList(member: string, value: unknown): boolean | undefined 
 }
 
 /**
- * Reads the lists of an entry. A name may end with `*`. In place of a list, an object names each tool with `false`, or
+ * Reads the lists of an entry. `*` in a name stands for any characters. In place of a list, an object names each tool with `false`, or
  * with an object whose `enabled` is false, for one that is not wanted.
  * @throws what `refuse` makes of a member that is neither.
  */
 export function readToolFilter(entry: JsonObject, refuse: (member: string) => Error): ToolFilter | undefined {
-  const filters: ToolFilter[] = [];
+  const lists: { kind: Kind; names: readonly string[] }[] = [];
   for (const [member, value] of Object.entries(entry)) {
     const kind = LISTS.get(plainName(member));
     if (kind === undefined || value === undefined || value === null) continue;
     const names = namesIn(value);
-    if (names !== undefined) filters.push(matching(names, kind));
-    else if (isObject(value)) filters.push(matching(switchedOff(value), 'except'));
+    if (names !== undefined) lists.push({ kind, names });
+    else if (isObject(value)) lists.push({ kind: 'except', names: switchedOff(value) });
     else throw refuse(member);
   }
-  return filters.length === 0 ? undefined : (tool) => filters.every((filter) => filter(tool));
+  if (lists.length === 0) return undefined;
+  return {
+    wants: (tool) =>
+      lists.every(({ kind, names }) => names.some((name) => isNamed(tool, name)) === (kind === 'only')),
+    unused: (tools) =>
+      lists.flatMap(({ names }) => names.filter((name) => !tools.some((tool) => isNamed(tool, name)))),
+  };
+}
+
+function isNamed(tool: string, name: string): boolean {
+  return matchesParts(tool, name.split('*'));
 }
 
 function plainName(member: string): string {
@@ -65,13 +80,4 @@ function switchedOff(value: JsonObject): readonly string[] {
     const setting = value[name];
     return setting === false || (isObject(setting) && setting.enabled === false);
   });
-}
-
-function matching(names: readonly string[], kind: Kind): ToolFilter {
-  const exact = new Set(names);
-  const beginnings = names.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
-  return (tool) => {
-    const isNamed = exact.has(tool) || beginnings.some((beginning) => tool.startsWith(beginning));
-    return isNamed === (kind === 'only');
-  };
 }

@@ -16,7 +16,9 @@ const OPENINGS = [
   `(?:an? )?(?:[\\w.-]{1,40} ){0,2}error(?: (?:${DURING})\\b[^\\n:]{0,80}| \\(?-?\\d{1,6}\\)?)?: (?!${NOTHING})`,
   // "sqlite3.OperationalError: ..."
   '[\\w.]{1,80}(?:error|exception): \\S',
-  'failed to \\w|unable to \\w|fatal: \\S|(?:access|permission) denied\\b',
+  "failed to \\w|unable to \\w|could ?n[o\u2019']t \\w|fatal: \\S|(?:access|permission) denied\\b",
+  // "HTTP 403 Forbidden", "Request failed with status code 500"
+  'http(?:/[\\d.]{1,3})?(?: error| status)?:? [45]\\d\\d(?: [a-z-]{1,20}){0,4} {0,4}(?::|\\n|$)|(?:request|call) failed\\b',
 ];
 const OPENING = new RegExp(`^\\W{0,4}(?:${OPENINGS.join('|')})`, 'i');
 /** Words before "error" with which a line reports on errors. */
@@ -25,7 +27,7 @@ const REPORT = /^\W{0,4}(?:last|latest|first|no|total|known|common|mean|average|
 /** Whether a call that succeeded by the protocol says that it failed. */
 export function looksFailed({ success, text, value, images }: Ending): boolean {
   if (!success || images.length > 0 || text.length > MAX_CHARS) return false;
-  const isReported = isObject(value) && toolOutcome({ response: value }).failed;
+  const isReported = isObject(value) && (value.success === false || toolOutcome({ response: value }).failed);
   if (isReported || toolOutcome({ response: text }).failed) return true;
   const opening = text.slice(0, OPENING_CHARS);
   return OPENING.test(opening) && !REPORT.test(opening);

@@ -34,7 +34,7 @@ export function untrustedResult(raw: JsonObject, maxBytes: number): JsonObject {
   return {
     content,
     ...(hasStructure ? { structuredContent: structure } : {}),
-    ...(raw.isError === true ? { isError: true } : {}),
+    ...(typeof raw.isError === 'boolean' ? { isError: raw.isError } : {}),
     _meta: { [UNTRUSTED]: true },
   };
 }
