@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import Module from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ import { test } from 'node:test';
 import { commandIo } from '../src/cli/command-line/index.ts';
 import { doctorCommand } from '../src/cli/doctor.ts';
 import type { Diagnosis } from '../src/setup/registration/diagnosis.ts';
-import { inRange } from '../src/setup/registration/installed.ts';
+import { inRange, installedPackage } from '../src/setup/registration/installed.ts';
 
 async function doctor(args: string[], env: Record<string, string> = {}) {
   const stdout = new PassThrough();
@@ -60,6 +61,25 @@ test('an SDK of a version we do not know is a problem, and exit code 1', async (
       ['VERSION_NOT_SUPPORTED', 'NO_API', 'NO_SDK'],
     );
   });
+});
+
+test("packages that Yarn's Plug'n'Play has elsewhere are found where it says", async (t) => {
+  await withFolder(
+    { 'package.json': '{}', 'package/package.json': '{"version":"6.1.0"}' },
+    async (folder) => {
+      const resolveToUnqualified = (name: string) => {
+        if (name !== 'openai') throw new Error(`The application does not depend on ${name}`);
+        return join(folder, 'package');
+      };
+      Object.assign(Module, { findPnpApi: () => ({ resolveToUnqualified }) });
+      t.after(() => Reflect.deleteProperty(Module, 'findPnpApi'));
+      assert.deepEqual(await installedPackage(folder, 'openai'), {
+        folder: join(folder, 'package'),
+        version: '6.1.0',
+      });
+      assert.equal(await installedPackage(folder, '@opentelemetry/api'), undefined);
+    },
+  );
 });
 
 test('a bundled SDK is found in the entry file', async () => {

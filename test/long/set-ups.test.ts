@@ -211,7 +211,7 @@ interface App {
 const ASKING: Readonly<Record<SetUp['asked'], (app: App) => Promise<unknown[]>>> = {
   'over http': async ({ child, port, setUp, arrived }) => {
     const answers: unknown[] = [];
-    while (answers.length < REQUESTS && child.exitCode === null) {
+    while (answers.length < REQUESTS && child.exitCode === null && child.signalCode === null) {
       const url = `http://127.0.0.1:${port}${setUp.path ?? `/ask/${answers.length}`}`;
       const { method = 'GET' } = setUp;
       const body = method === 'POST' ? `question ${answers.length}` : null;

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import Module, { createRequire } from 'node:module';
+import { join } from 'node:path';
 
 interface InstalledPackage {
   readonly folder: string;
@@ -9,18 +9,37 @@ interface InstalledPackage {
 
 /** The package that an application in `folder` would load. Its manifest is read from disk, as it may not be exported. */
 export async function installedPackage(folder: string, name: string): Promise<InstalledPackage | undefined> {
-  const require = createRequire(join(folder, 'package.json'));
-  for (const nodeModules of require.resolve.paths(name) ?? []) {
-    const found = join(nodeModules, name);
+  for (const found of listPlaces(folder, name)) {
+    const text = await readFile(join(found, 'package.json'), 'utf8').catch(() => '{}');
     try {
-      const manifest = JSON.parse(await readFile(join(found, 'package.json'), 'utf8')) as unknown;
-      const version = (manifest as { version?: unknown }).version;
+      const { version } = JSON.parse(text) as { version?: unknown };
       if (typeof version === 'string') return { folder: found, version };
     } catch {
-      if (nodeModules === dirname(nodeModules)) return undefined;
+      // A manifest that cannot be read is that of no package.
     }
   }
   return undefined;
+}
+
+/** What Yarn's Plug'n'Play adds to Node's own module: pnpjs.org/api. */
+interface PlugAndPlay {
+  readonly findPnpApi?: (
+    path: string,
+  ) => { resolveToUnqualified(name: string, issuer: string): string | null } | null;
+}
+
+/** Where the package may be. Plug'n'Play has no folder of packages, and says where each is. */
+function listPlaces(folder: string, name: string): readonly string[] {
+  const issuer = join(folder, 'package.json');
+  const pnp = (Module as PlugAndPlay).findPnpApi?.(issuer) ?? null;
+  if (pnp === null)
+    return (createRequire(issuer).resolve.paths(name) ?? []).map((nodeModules) => join(nodeModules, name));
+  try {
+    return [pnp.resolveToUnqualified(name, issuer) ?? []].flat();
+  } catch {
+    // The application does not depend on it.
+    return [];
+  }
 }
 
 /** Whether a version is in a range such as `>=1.2.0 <2`; other range syntax is not supported. */
