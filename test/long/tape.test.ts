@@ -277,6 +277,34 @@ test('requests through node:http replay alike, three at once', async () => {
   assert.ok(!readFileSync(golden, 'utf8').includes(SECRETS.at(-1) ?? ''));
 });
 
+/** Asks for an answer that is made in the background until it is there. */
+const POLLS = `
+const url = process.env.MODEL_URL + '/v1/responses';
+const body = JSON.stringify({ model: 'm', input: 'hi', background: true });
+const headers = { 'content-type': 'application/json' };
+let answer = await (await fetch(url, { method: 'POST', headers, body })).json();
+while (answer.status === 'queued') {
+  answer = await (await fetch(url + '/' + answer.id)).json();
+  console.log(answer.status, answer.usage?.total_tokens);
+}
+`;
+
+test('an answer that is made in the background is recorded until it is there, on any host', async () => {
+  let count = 0;
+  await using server = await openLoopback((_, response) => {
+    count += 1;
+    const end = count < 4 ? { status: 'queued' } : { status: 'completed', usage: { total_tokens: 7 } };
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ id: 'resp_1', object: 'response', output: [], ...end }));
+  });
+  const program = ['--input-type=module', '-e', POLLS];
+  const golden = join(tempDir(), 'run.json');
+  const live = await run('record', golden, program, { MODEL_URL: server.url });
+  assert.deepEqual([live.stdout, live.code], ['queued undefined\nqueued undefined\ncompleted 7\n', 0]);
+  const replayed = await run('replay', golden, program, {});
+  assert.deepEqual([replayed.stdout, replayed.stderr, replayed.code], [live.stdout, '', 0]);
+});
+
 /** How each change of `fixtures/tape/mutate.mjs` is named. */
 const CHANGES: Readonly<Record<string, RegExp>> = {
   'changed prompt': /\[0\]\.request\.body\.messages\[0\]\.content: .* Be rude\./,

@@ -15,6 +15,9 @@ const PATHS: readonly RegExp[] = [
   /\/models\/[^/:]{1,200}:[A-Za-z]{1,60}$/,
 ];
 
+/** An answer that is made in the background: it is asked for again until it is there, or stopped. */
+const LATER = /\/responses\/resp_[^/]{1,200}(?:\/cancel)?$/;
+
 /** What a request to a model gives it to work on, by the names that the APIs have for it. */
 const INPUTS = ['messages', 'input', 'contents', 'prompt', 'texts', 'documents'] as const;
 
@@ -22,6 +25,7 @@ const INPUTS = ['messages', 'input', 'contents', 'prompt', 'texts', 'documents']
 export function isModelAddress(url: URL): boolean {
   return (
     HOSTS.has(url.host) ||
+    LATER.test(url.pathname) ||
     apiOfPath(url.pathname) !== undefined ||
     PATHS.some((path) => path.test(url.pathname))
   );
@@ -32,7 +36,7 @@ export function isModelAddress(url: URL): boolean {
  * has the form of such a request. Another service may have a path of the same name, as `/messages`.
  */
 export function isModelRequest(method: string, url: URL, body: unknown): boolean {
-  if (HOSTS.has(url.host)) return true;
+  if (HOSTS.has(url.host) || LATER.test(url.pathname)) return true;
   if (method !== 'POST') return false;
   if (PATHS.some((path) => path.test(url.pathname))) return true;
   const hasInput = isObject(body) && INPUTS.some((name) => name in body);
