@@ -29,7 +29,9 @@ for (const { provider, model } of PROVIDERS) {
     assert.equal(answer['observatory.tool_claim_mismatch'], true, 'success is claimed over a failed tool');
     assert.equal(answer['observatory.evidence_risk_level'], 'high');
     const findings: unknown = JSON.parse(String(answer['observatory.evidence_findings']));
-    assert.deepEqual(findings, [{ kind: 'tool_failed_claimed_success', start: 15, end: 49, step: 1 }]);
+    assert.deepEqual(findings, [
+      { kind: 'tool_failed_claimed_success', start: 15, end: 49, step: 1, tool: 'http__refuse' },
+    ]);
     assert.equal(answer['observatory.risk_tier'], 'high');
     const call = spans.find((span) => span.name === 'tools/call add')?.attributes ?? assert.fail();
     assert.match(String(call['observatory.tool_args_hash']), /^[0-9a-f]{64}$/);
