@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresReviewQueue } from '../src/approvals/index.ts';
 import {
+  AuditLog,
   type CallLedger,
   type GateCall,
   guardedCall,
@@ -16,11 +17,13 @@ import {
 } from '../src/policy/index.ts';
 import { PostgresLedger } from '../src/policy/postgres-ledger.ts';
 import type { Queryable } from '../src/postgres/index.ts';
+import { auditRecords } from './support/audit-records.ts';
 import { testDatabases } from './support/databases.ts';
 import { decideOldest } from './support/held-call.ts';
 import { LEDGER_POLICY, LEDGER_TOOLS, refundOf } from './support/ledger-policy.ts';
 import { random } from './support/random.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 const OK = { content: [{ type: 'text', text: 'ok' }] };
 const ERROR = { ...OK, isError: true };
@@ -328,6 +331,37 @@ for (const databases of testDatabases()) {
         'a call that was made has its result',
       );
       assert.equal(await make(late, 'refund', refundOf('a', 1)), 'effect_running');
+    });
+
+    test('a call that was reserved too long ago is denied in its error, its record and its span, and may be made again', async () => {
+      const slow = new MemoryLedger();
+      const reserve = slow.reserve.bind(slow);
+      let isSlow = true;
+      slow.reserve = async (request) => {
+        const answer = await reserve(request);
+        if (isSlow) await sleep(request.quiet_ms);
+        return answer;
+      };
+      const once = { key: 'refund:{payment_id}', quiet_seconds: 0.05 };
+      using gate = gateOf({ rules: [{ ...LEDGER_POLICY.rules[0], once }] }, { ledger: slow });
+      const dir = tempDir();
+      using audit = new AuditLog({ dir, key: 'k' });
+      const call = { server: 'pay', tool: 'refund', args: refundOf('p', 1) };
+      const invoke = () => assert.fail('it was made');
+      await assert.rejects(guardedCall(call, invoke, { gate, audit: audit.startRun() }), (error) => {
+        assert.ok(error instanceof PolicyDeniedError);
+        const { reasonCode, decision } = error;
+        assert.deepEqual([reasonCode, decision?.decision], ['effect_running', 'deny']);
+        return decision?.reasonCode === reasonCode;
+      });
+      assert.equal((await guardedDecision(call, { gate }))?.reasonCode, 'effect_running');
+      const records = auditRecords(dir).filter(({ event }) => String(event).startsWith('call_'));
+      assert.deepEqual(
+        records.map(({ event, decision }) => [event, decision]),
+        [['call_decided', 'deny']],
+      );
+      isSlow = false;
+      assert.equal(await make(gate, 'refund', refundOf('p', 1)), 'made');
     });
 
     test('no interleaving of 64 calls passes a sum, a count or a sequence, or does an effect twice', async () => {

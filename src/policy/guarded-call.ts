@@ -248,17 +248,7 @@ async function decide(call: GateCall, options: GuardedCallOptions, span: Span): 
     }
   };
   const decision = await gate.authorize(call, record, makeReader(call, options));
-  const reservation = gate.ledger.of(decision);
-  if (reservation?.isStale === true) {
-    await reservation.settle('not_made');
-    throw new PolicyDeniedError(
-      server,
-      tool,
-      refusal('effect_running', 'It was decided too long ago'),
-      decision,
-    );
-  }
-  return { decision, contract, decided: seq, reservation };
+  return { decision, contract, decided: seq, reservation: gate.ledger.of(decision) };
 }
 
 /** Calls the tools that tell of effects, through the gate like any other call. */

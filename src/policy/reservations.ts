@@ -145,8 +145,6 @@ export class Reservation {
   readonly #gate: Reserving;
   #held: { readonly id: string; readonly token: string } | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #wall = 0;
-  #steady = 0;
 
   /** @param plan a refusal where the call cannot be counted. */
   constructor(call: GateCall, plan: CallPlan | Refusal, gate: Reserving) {
@@ -182,8 +180,7 @@ export class Reservation {
   /** Takes what the call needs, or refuses it. Policy and definition may change meanwhile: they have to be the same. */
   async take(decision: Decision): Promise<Decision> {
     const { ledger, evaluate } = this.#gate;
-    this.#wall = Date.now();
-    this.#steady = performance.now();
+    const [wall, steady] = [Date.now(), performance.now()];
     try {
       const answer = await ledger.reserve(this.#plan.request);
       if (answer.state === 'refused') {
@@ -197,18 +194,16 @@ export class Reservation {
       return unavailable(decision, error);
     }
     this.#keepAlive();
+    const { key, quiet_ms } = this.#plan.request;
+    const waited = Math.max(Date.now() - wall, performance.now() - steady);
+    // Others may soon take it for lost. Nothing is awaited from here to the call.
+    if (key !== undefined && waited > quiet_ms / 2)
+      return revise(decision, 'deny', 'effect_running', 'It was decided too long ago');
     const now = evaluate();
     const names = ['policyHash', 'toolHash', 'argsDigest'] as const;
     if (now.decision !== 'deny' && names.every((name) => now[name] === decision[name])) return decision;
     if (now.decision === 'deny') return now;
     return revise(now, 'deny', 'approval_invalid', 'The policy or the call changed while it was decided');
-  }
-
-  /** So much time went by since the call was reserved that others may soon take it for lost: it must not be made. */
-  get isStale(): boolean {
-    const { key, quiet_ms } = this.#plan.request;
-    if (this.#held === undefined || key === undefined) return false;
-    return Math.max(Date.now() - this.#wall, performance.now() - this.#steady) > quiet_ms / 2;
   }
 
   settleBy(raw: unknown): Promise<LedgerOutcome | undefined> {

@@ -107,17 +107,21 @@ export class ResultIndex {
     for (const { places } of standing)
       for (const leaves of places)
         for (const leaf of leaves) {
-          const { place, result } = leaf;
+          const { joined, place, result } = leaf;
           if (result.at > until) break;
-          if (result.look !== this.#looks) [result.look, result.told] = [this.#looks, 0];
           // A place may hold several words, and be them.
-          const isPhrase = leaf.joined === phrase;
+          const isPhrase = joined === phrase;
           const key = isPhrase ? -place : place;
-          if (result.told >= MAX_TOLD || told.has(key)) continue;
-          if (phrase !== undefined && !leaf.joined.includes(phrase)) continue;
-          told.add(key);
-          result.told += 1;
-          found.push(isPhrase ? { ...leaf, isWhole: true } : leaf);
+          const isTold = told.has(key);
+          if (!isTold && (phrase === undefined || isPhrase || joined.includes(phrase))) {
+            if (result.look !== this.#looks) result.told = 0;
+            result.look = this.#looks;
+            if (result.told >= MAX_TOLD) continue;
+            told.add(key);
+            result.told += 1;
+            found.push(isPhrase ? { ...leaf, isWhole: true } : leaf);
+          }
+          // All leaves of the list are of this place.
           if (phrase === undefined || isPhrase) break;
         }
     return found.sort((a, b) => a.result.at - b.result.at);

@@ -18,8 +18,13 @@ export type Wanted =
 /** What a text has one of, to hold what is looked for: a value, or the word that is rarest. */
 export function listEntries(wanted: Wanted, count: (word: string) => number): readonly string[] {
   if ('keys' in wanted) return wanted.keys;
-  const counts = wanted.words.map(count);
-  return [wanted.words[counts.indexOf(Math.min(...counts))] as string];
+  let [rarest, least] = ['', Number.POSITIVE_INFINITY];
+  for (const word of wanted.words) {
+    const found = count(word);
+    if (found < least) [rarest, least] = [word, found];
+    if (found === 0) break;
+  }
+  return [rarest];
 }
 
 /** The words that have to stand in a row; none of a value or of one word, which its entry finds. */
