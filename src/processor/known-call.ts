@@ -5,6 +5,7 @@ import { type FieldValues, isOwnScope, isPackageScope, MCP_SCOPE, semconv } from
 import { type InteractionKind, isModelCall, kindInWords, says } from '../interaction/index.ts';
 import { toText } from '../json/index.ts';
 import type { TokenUsage } from '../signals/index.ts';
+import { processKey } from './process-key.ts';
 import type { RecentMap } from './recent-map.ts';
 
 /** What a span says of its call at a moment. */
@@ -273,47 +274,6 @@ export function readKnownUsage(
 export function isSumOfCalls({ input, output }: Sum, span: ReadableSpan, values: FieldValues): boolean {
   if (values.prompt_tokens === input && (values.completion_tokens ?? 0) === output) return true;
   return values.tokens_estimated === true || !isModelCall(kindInWords(span));
-}
-
-/** Names the calls of one kind of one process, as far as its spans tell it from others. */
-export function processKey(kind: InteractionKind, { resource }: ReadableSpan): string {
-  const { model, embeddings } = findProcess(resource);
-  return kind === 'model' ? model : embeddings;
-}
-
-const PROCESS = [
-  semconv.ATTR_SERVICE_NAME,
-  semconv.ATTR_SERVICE_INSTANCE_ID,
-  'host.name',
-  'process.pid',
-] as const;
-
-/** A process, as the kinds of its calls are kept in mind by. */
-interface ProcessKeys {
-  readonly model: string;
-  readonly embeddings: string;
-}
-
-const processes = new WeakMap<object, ProcessKeys>();
-/** Resources whose attributes were being detected when they were first seen. */
-let detecting = 0;
-const UNKNOWN: ProcessKeys = { model: 'model ', embeddings: 'embeddings ' };
-
-/** What tells processes apart, as far as they say it. */
-function findProcess(resource: ReadableSpan['resource'] | undefined): ProcessKeys {
-  if (resource === undefined) return UNKNOWN;
-  let keys = processes.get(resource);
-  if (keys === undefined) {
-    // An SDK logs an error where attributes are read that are still being detected. That SDK is in this process.
-    const isPending = resource.asyncAttributesPending === true;
-    if (isPending) detecting += 1;
-    const text = isPending
-      ? `resource ${detecting}`
-      : PROCESS.map((name) => String(resource.attributes[name] ?? '')).join(' ');
-    keys = { model: `model ${text}`, embeddings: `embeddings ${text}` };
-    processes.set(resource, keys);
-  }
-  return keys;
 }
 
 /** What two spans of one request to an MCP server have in common. */

@@ -1,7 +1,8 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { isOwnScope } from '../base/index.ts';
 import { readTextField } from '../interaction/index.ts';
-import { isAtOneTime, processKey, toCall } from './known-call.ts';
+import { isAtOneTime, toCall } from './known-call.ts';
+import { processKey } from './process-key.ts';
 import { RecentMap } from './recent-map.ts';
 
 /** Tools kept in mind, and the latest calls of each. */

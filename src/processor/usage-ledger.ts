@@ -20,7 +20,6 @@ import {
   isOneFailure,
   isOwnCall,
   isSumOfCalls,
-  processKey,
   readAgain,
   readKnownUsage,
   type SaidOfCall,
@@ -32,6 +31,7 @@ import {
   usageKey,
   wasUnderWay,
 } from './known-call.ts';
+import { processKey } from './process-key.ts';
 import { RecentMap } from './recent-map.ts';
 
 /** Spans kept in mind; beyond it the oldest are forgotten. */
