@@ -4,12 +4,13 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { migrate, openDatabase, PostgresSpanExporter, refreshRollups } from '../src/postgres/index.ts';
+import { migrate, openDatabase, PostgresSpanExporter } from '../src/postgres/index.ts';
 import { startPage } from '../src/ui/index.ts';
 import { exportSpans } from './support/export.ts';
 import { post } from './support/http-post.ts';
 import { BEARER, PAGE_TOKEN } from './support/page-token.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
+import { rollUpAll } from './support/roll-up.ts';
 import { CHANGED, PAYMENT, STORY } from './support/seeded-runs.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -29,7 +30,7 @@ describe('figures of the page', { skip: noPostgres() }, () => {
     page = await startPage({ db, port: 0, token: PAGE_TOKEN, goldens: folder });
     // Another test of this server may hold a transaction open, which delays what is added up.
     await waitUntil(async () => {
-      await refreshRollups(db);
+      await rollUpAll(db);
       return (await db.query('SELECT FROM mcp_tool_sets LIMIT 1')).rows.length > 0;
     });
   });

@@ -1,12 +1,13 @@
 /** A run of 20,000 spans in the embedded store, which works on the event loop: others get their turn all the time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { migrate, openDatabase, refreshRollups } from '../src/postgres/index.ts';
+import { migrate, openDatabase } from '../src/postgres/index.ts';
 import type { RunSpan } from '../src/runs/index.ts';
 import { answerApi } from '../src/ui/server/api.ts';
 import { jsonParts } from '../src/ui/server/send.ts';
 import { insertLongRun, LONG_RUN_ID } from './support/day-of-rows.ts';
 import { assertFree } from './support/loop-hold.ts';
+import { rollUpAll } from './support/roll-up.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const SPANS = 20_000;
@@ -22,7 +23,7 @@ test('a run of 20,000 spans is read and written in slices, in the order of its s
   };
   await db.query(insertLongRun(SPANS));
   await db.query('VACUUM ANALYZE mcp_traces');
-  await refreshRollups(db);
+  await rollUpAll(db);
   let parts: readonly string[] = [];
   await assertFree('a run of 20,000 spans', async () => {
     parts = await answer(`/api/runs/${LONG_RUN_ID}`);

@@ -15,7 +15,7 @@ import {
   PolicyGate,
   type ToolDefinition,
 } from '../src/policy/index.ts';
-import { migrate, openDatabase, PostgresSpanExporter, refreshRollups } from '../src/postgres/index.ts';
+import { migrate, openDatabase, PostgresSpanExporter } from '../src/postgres/index.ts';
 import { CAPTURE_CONTENT_VARIABLE, ObservatorySpanProcessor } from '../src/processor/index.ts';
 import { startPage } from '../src/ui/index.ts';
 import { noChromium, type Visit, visit } from './support/chromium.ts';
@@ -24,6 +24,7 @@ import { post } from './support/http-post.ts';
 import { BEARER, PAGE_TOKEN } from './support/page-token.ts';
 import { tempFile } from './support/policy-fixtures.ts';
 import { noPostgres, type PostgresServer, startOwnPostgres } from './support/postgres-server.ts';
+import { rollUpAll } from './support/roll-up.ts';
 import { runCommand } from './support/run-command.ts';
 import { BARRED, CHANGED, CONTACTS, runOf } from './support/seeded-runs.ts';
 import { tempDir } from './support/temp-dir.ts';
@@ -54,7 +55,7 @@ describe('tools that wait', { skip: noChromium() || noPostgres() }, () => {
     await migrate(db);
     exporter = new PostgresSpanExporter({ connection: server.url });
     for (const spans of [BARRED, CHANGED]) await exportSpans(exporter, spans);
-    await refreshRollups(db);
+    await rollUpAll(db);
     page = await startPage({ db, port: 0, token: PAGE_TOKEN });
   });
   after(async () => {

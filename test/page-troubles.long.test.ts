@@ -22,7 +22,7 @@ describe('a page with troubles', { skip: noChromium() || noPostgres() }, () => {
       assert.fail(`not '${words}' but ${(await text()).slice(0, 2000)}`);
     }
   };
-  test('without tables, without rows, without a database, and with all of it back', async (context) => {
+  test('without tables, without rows, without a database, without a server, and with all of it back', async (context) => {
     await using server = await startOwnPostgres();
     const { crash, restart } = server;
     if (crash === undefined || restart === undefined) {
@@ -67,6 +67,12 @@ describe('a page with troubles', { skip: noChromium() || noPostgres() }, () => {
       await page.close();
       await header('Server lost');
       await shows(view, 'invoke_agent payments');
+      const { port } = new URL(page.url);
+      await using anew = await startPage({ db, port: Number(port), token: PAGE_TOKEN });
+      await header('Live');
+      await view.evaluate(`location.hash = '#/tools'`);
+      await shows(view, 'send_payment');
+      assert.equal(new URL(anew.url).port, port);
       assert.deepEqual(
         view.complaints.filter(
           (complaint) => !/status of 503|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE/u.test(complaint),

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Attributes, SpanKind } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
-import { openDatabase, PostgresSpanExporter, refreshRollups, refreshRuns } from '../src/postgres/index.ts';
+import { openDatabase, PostgresSpanExporter, refreshRuns } from '../src/postgres/index.ts';
 import { toFacts } from '../src/runs/explain/facts.ts';
 import { costs, listRuns, type RunRow, readRunSpans } from '../src/runs/index.ts';
 import { exportSpans } from './support/export.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
+import { rollUpAll } from './support/roll-up.ts';
 import { chat, PAYMENT, runOf, STORY, tool } from './support/seeded-runs.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -90,7 +91,7 @@ describe('facts of a run', { skip: noPostgres() }, () => {
     const id = EIGHT_CALLS[0]?.spanContext().traceId;
     assert.equal(runs.find((run) => run.id === id)?.modelCalls, 8);
     await waitUntil(async () => {
-      await refreshRollups(db);
+      await rollUpAll(db);
       const { rows } = await db.query('SELECT sum(spans)::int AS spans FROM mcp_traces_hourly');
       return rows[0]?.spans === seeded.flat().length;
     });

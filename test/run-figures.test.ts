@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { type Queryable, refreshRollups, refreshRuns } from '../src/postgres/index.ts';
+import type { Queryable } from '../src/postgres/index.ts';
 import { LATEST_MIGRATION, MIGRATIONS, migrationScript } from '../src/postgres/migrations.ts';
 import { execScript } from '../src/postgres/types.ts';
 import { costs, listSessions, type RunMetrics, runMetrics } from '../src/runs/index.ts';
 import { testDatabases } from './support/databases.ts';
+import { rollUpAll } from './support/roll-up.ts';
 
 const HOUR_MS = 3_600_000;
 const RUNS = 21_000;
@@ -110,14 +111,12 @@ for (const databases of all) {
       assert.ok(finer > 0 && finer < LATEST_MIGRATION);
       await execScript(db, migrationScript(MIGRATIONS.slice(0, finer)));
       await db.query(insertCalls('before'));
-      await refreshRuns(db);
-      await refreshRollups(db);
+      await rollUpAll(db);
       await db.query(insertRuns(300));
       await execScript(db, migrationScript(MIGRATIONS.slice(finer)));
       assert.deepEqual(await differences(db), []);
       await db.query(insertCalls('since'));
-      await refreshRuns(db);
-      await refreshRollups(db);
+      await rollUpAll(db);
       const range = { sinceMs: FIRST_MS - HOUR_MS, untilMs: FIRST_MS + HOUR_MS };
       const { rows: wanted } =
         await db.query(`SELECT coalesce(attributes ->> 'gen_ai.request.model', model) AS name,

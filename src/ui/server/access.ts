@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, randomBytes, scryptSync, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { invalidOption } from '../../base/index.ts';
 
@@ -26,10 +26,15 @@ export interface AccessOptions {
   readonly token?: string | undefined;
 }
 
-/** Who may do what. Tokens and sessions are in memory only, and end with the process. */
+/**
+ * Who may do what. Tokens and sessions are in memory only, and end with the process; but with a given token the sessions
+ * are made from it, so that a browser goes on after a restart with the same one.
+ */
 export class Access {
   readonly #readToken: string;
   readonly #fixed: string | undefined;
+  /** What sessions are made with; not the token itself, which could be guessed from a cookie at leisure. */
+  readonly #seal: Buffer | undefined;
   #token: string;
   /** Digest of the secret to digest of the key. */
   readonly #sessions = new Map<string, Buffer>();
@@ -45,6 +50,7 @@ export class Access {
         );
     this.#readToken = readToken;
     this.#fixed = token;
+    this.#seal = token === undefined ? undefined : scryptSync(token, 'mcp-observatory page', 32, { N: 8192 });
     this.#token = token ?? randomToken();
   }
 
@@ -56,7 +62,8 @@ export class Access {
   /** Trades the token of the address for a session. It is used up then, unless it was given. */
   trade(token: string): BrowserSession | undefined {
     if (!isSame(token, this.#token)) return undefined;
-    this.#token = this.#fixed ?? randomToken();
+    if (this.#seal !== undefined) return makeSession(this.#seal, randomToken());
+    this.#token = randomToken();
     const session = { secret: randomToken(), key: randomToken() };
     if (this.#sessions.size >= MAX_SESSIONS) {
       const oldest = this.#sessions.keys().next();
@@ -73,12 +80,24 @@ export class Access {
       if (this.#fixed !== undefined && isSame(bearer, this.#fixed)) return 'decide';
       return isSame(bearer, this.#readToken) ? 'read' : undefined;
     }
-    const secret = findCookie(request.headers.cookie, cookie);
-    const key = this.#sessions.get(digest(secret ?? '').toString('hex'));
+    const key = this.#keyOf(findCookie(request.headers.cookie, cookie) ?? '');
     if (key === undefined) return undefined;
     const given = request.headers[KEY_HEADER];
     return typeof given === 'string' && timingSafeEqual(digest(given), key) ? 'decide' : 'listen';
   }
+
+  /** The digest of the key that goes with the secret of a session. */
+  #keyOf(secret: string): Buffer | undefined {
+    if (this.#seal === undefined) return this.#sessions.get(digest(secret).toString('hex'));
+    const session = makeSession(this.#seal, secret.split('.', 1)[0] as string);
+    return isSame(session.secret, secret) ? digest(session.key) : undefined;
+  }
+}
+
+/** The session of an id, the same for the same seal. */
+function makeSession(seal: Buffer, id: string): BrowserSession {
+  const sign = (part: string) => createHmac('sha256', seal).update(`${part} ${id}`).digest('base64url');
+  return { secret: `${id}.${sign('cookie')}`, key: sign('page') };
 }
 
 /** A token of 256 bits. */
