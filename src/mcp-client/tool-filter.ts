@@ -38,8 +38,8 @@ export function isToolList(member: string, value: unknown): boolean | undefined 
 }
 
 /**
- * Reads the lists of an entry. `*` in a name stands for any characters. In place of a list, an object names each tool with `false`, or
- * with an object whose `enabled` is false, for one that is not wanted.
+ * Reads the lists of an entry. `*` in a name stands for any characters. In place of a list, an object names each tool
+ * with `false`, or with an object whose `enabled` is false, for one that is not wanted.
  * @throws what `refuse` makes of a member that is neither.
  */
 export function readToolFilter(entry: JsonObject, refuse: (member: string) => Error): ToolFilter | undefined {
