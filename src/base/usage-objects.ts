@@ -122,7 +122,7 @@ export const USAGE_OBJECTS: readonly UsageDialect[] = [
     },
   },
   {
-    source: 'Anthropic Messages: usage, which has no total; where one is told, another wrote it',
+    source: 'Anthropic Messages: usage. It has no total: one that is there was added by somebody else',
     on: 'json',
     cacheApart: 'by total',
     isUnsure: true,

@@ -63,8 +63,10 @@ export interface BoundedIdentity {
  * alone, so that equal texts keep equal hashes.
  */
 export function boundedIdentity(text: string, replaceVolatile: boolean): BoundedIdentity {
-  const isShort = toBytes(text) <= MAX_AT_ONCE;
-  const whole = isShort ? identityOfAscii(text, replaceVolatile) : undefined;
+  const bytes = toBytes(text);
+  const isShort = bytes <= MAX_AT_ONCE;
+  const mayBeAscii = isShort && bytes === text.length;
+  const whole = mayBeAscii ? identityOfAscii(text, replaceVolatile) : undefined;
   if (whole !== undefined) return { identity: whole, share: 1 };
   const sample = takeSample(text);
   const { hash, normalizedHash, codePoints } = textIdentity(`${text.length}\n${sample}`, replaceVolatile);
@@ -140,11 +142,15 @@ function isLowSurrogate(unit: number): boolean {
 
 /** Blocks of a sample, at equal distances. */
 const BLOCKS = 64;
-/** Texts of more bytes in UTF-8 are sampled, and the bytes of a sample: letters beyond ASCII take as long as their bytes. */
-const LARGE_BYTES = 1_048_576;
-const SAMPLE_BYTES = 524_288;
-/** Bytes that a UTF-16 code unit takes at most. */
-const MOST_BYTES_OF_CHAR = 3;
+/**
+ * Texts of more work are sampled, and the work of a sample: a letter of ASCII is one, and each byte that a letter takes
+ * beyond the first is two more, because its normal form takes that much longer.
+ */
+const LARGE_WORK = 1_048_576;
+const SAMPLE_WORK = 524_288;
+const WORK_OF_BYTE = 2;
+/** The work of a UTF-16 code unit at most: three bytes. */
+const MOST_WORK_OF_CHAR = 1 + 2 * WORK_OF_BYTE;
 /** How much of each block tells how many bytes the characters of a text take. */
 const PROBE_CHARS = 256;
 
@@ -160,14 +166,14 @@ export function sampledShare(texts: readonly (string | undefined)[]): number {
 }
 
 function computeShare(text: string): number {
-  if (text.length * MOST_BYTES_OF_CHAR <= LARGE_BYTES) return 1;
-  const bytes = toBytes(text);
-  return bytes <= LARGE_BYTES ? 1 : SAMPLE_BYTES / bytes;
+  if (text.length * MOST_WORK_OF_CHAR <= LARGE_WORK) return 1;
+  const work = text.length + (toBytes(text) - text.length) * WORK_OF_BYTE;
+  return work <= LARGE_WORK ? 1 : SAMPLE_WORK / work;
 }
 
 /** How many bytes a long text takes in UTF-8; of one that is large anyway about how many. */
 function toBytes(text: string): number {
-  if (text.length <= LARGE_BYTES) return Buffer.byteLength(text);
+  if (text.length <= LARGE_CHARS) return Buffer.byteLength(text);
   const probe = toBlocks(text, PROBE_CHARS);
   return (text.length * Buffer.byteLength(probe)) / probe.length;
 }
