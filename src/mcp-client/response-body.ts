@@ -1,4 +1,5 @@
 /** Watches the bodies of HTTP responses: how large their messages get, and when they end. */
+import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sliced } from '../base/index.ts';
 import { mayNeedRepair, messagesIn } from './envelope.ts';
@@ -113,6 +114,9 @@ class EventRepair {
   answer: JsonRpcMessage | undefined;
   readonly #requestId: JsonRpcId | undefined;
   #held: Uint8Array[] = [];
+  /** What is held, decoded as it came: a large event would be decoded and parsed in one turn. */
+  #text = '';
+  readonly #decoder = new StringDecoder('utf8');
   #last = LF;
 
   constructor(requestId: JsonRpcId | undefined) {
@@ -126,22 +130,26 @@ class EventRepair {
     for (let at = piece.indexOf(LF); at >= 0; at = piece.indexOf(LF, at + 1)) {
       const isBlank = (at === 0 ? this.#last : piece[at - 1]) === LF;
       if (!isBlank) continue;
-      this.#held.push(piece.subarray(start, at + 1));
+      this.#hold(piece.subarray(start, at + 1));
       start = at + 1;
       events.push(this.#take());
     }
-    if (start < piece.length) this.#held.push(piece.subarray(start));
+    if (start < piece.length) this.#hold(piece.subarray(start));
     this.#last = piece.at(-1) ?? this.#last;
     return joined(events);
   }
 
   /** An event that the stream ended in. By its specification that is dropped; one whose message is whole is kept. */
   rest(): Uint8Array | undefined {
-    const text = joined(this.#held);
-    const data = toData(Buffer.from(text).toString('utf8').split('\n'));
+    const data = toData((this.#text + this.#decoder.end()).split('\n'));
     if (data === '' || this.#messagesIn(data).length === 0) return undefined;
-    this.#held.push(Buffer.from('\n\n'));
+    this.#hold(Buffer.from('\n\n'));
     return this.#take();
+  }
+
+  #hold(part: Uint8Array): void {
+    this.#held.push(part);
+    this.#text += this.#decoder.write(Buffer.from(part.buffer, part.byteOffset, part.length));
   }
 
   #messagesIn(data: string): readonly JsonRpcMessage[] {
@@ -153,16 +161,16 @@ class EventRepair {
   }
 
   #take(): Uint8Array {
-    const event = joined(this.#held);
+    const [held, text] = [this.#held, this.#text];
     this.#held = [];
-    const text = Buffer.from(event.buffer, event.byteOffset, event.length).toString('utf8');
+    this.#text = '';
     const lines = text.split('\n').filter((line) => line !== '');
     const data = toData(lines);
     const takesAnswer = this.takesAnswer && lines.every((line) => OF_AN_ANSWER.test(line));
     this.takesAnswer = false;
     const messages = takesAnswer || mayNeedRepair(data) ? this.#messagesIn(data) : [];
     const [first] = messages;
-    if (first === undefined) return event;
+    if (first === undefined) return joined(held);
     if (takesAnswer && messages.length === 1 && first.method === undefined && first.id === this.#requestId) {
       this.answer = first;
       return joined([]);
