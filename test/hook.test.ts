@@ -35,7 +35,9 @@ const POLICY = {
       effect: 'allow',
       server: 'shell',
       tool: ['run', 'run_expanded'],
-      args: { program: { enum: ['ls', 'cat', 'echo', 'cd', 'tar', 'jq', 'xargs', 'some-tool'] } },
+      args: {
+        program: { enum: ['ls', 'cat', 'echo', 'cd', 'tar', 'jq', 'xargs', 'cp', 'curl', 'some-tool'] },
+      },
       required: ['program'],
     },
     {
@@ -59,6 +61,14 @@ const POLICY = {
       server: 'files',
       tool: ['read', 'write'],
       args: { path: { pathWithin: [work] } },
+      required: ['path'],
+    },
+    {
+      id: 'flows',
+      effect: 'allow',
+      server: 'files',
+      tool: 'write',
+      args: { path: { pathWithin: [join(work, '.github')] } },
       required: ['path'],
     },
     {
@@ -182,6 +192,48 @@ test('commands, files, fetches and MCP tools are decided by the rules, the stric
   ];
   for (const [tool, input, decision] of cases)
     assert.equal(await claude(tool, input), decision, `${tool} ${JSON.stringify(input)}`);
+});
+
+test('a file with a hidden name, or in a folder with one, is written where a rule names it', async () => {
+  const at = (path: string) => {
+    mkdirSync(join(work, path, '..'), { recursive: true });
+    writeFileSync(join(work, path), '');
+    return join(work, path);
+  };
+  at('pack/.envrc');
+  at('plain/a');
+  at('.zed/tasks.json');
+  symlinkSync('.zed', join(work, 'zed'));
+  const cases: readonly (readonly [tool: string, input: object, decision: string])[] = [
+    ['Write', { file_path: join(work, '.agent/settings.json') }, 'ask'],
+    ['Write', { file_path: join(work, 'in/.hidden') }, 'ask'],
+    ['Edit', { file_path: join(work, 'zed/tasks.json') }, 'ask'],
+    ['Write', { file_path: join(work, '.github/workflows/ci.yml') }, 'allow'],
+    ['Write', { file_path: join(work, '.github/.agent/x') }, 'ask'],
+    ['Read', { file_path: join(work, '.zed/tasks.json') }, 'allow'],
+    ['apply_patch', { command: '*** Update File: in/a\n*** Move to: .envrc\n' }, 'ask'],
+    ['Bash', { command: 'ls > .github/list' }, 'allow'],
+    ['Bash', { command: 'ls > .envrc' }, 'ask'],
+    ['Bash', { command: 'cd .zed && ls > tasks.json' }, 'ask'],
+    ['Bash', { command: 'some-tool --write .zed/tasks.json' }, 'ask'],
+    ['Bash', { command: 'some-tool -o .new' }, 'ask'],
+    ['Bash', { command: 'some-tool --query .name ./...' }, 'allow'],
+    ['Bash', { command: 'cp -r pack/. .' }, 'ask'],
+    ['Bash', { command: 'cp pack/.envrc .' }, 'ask'],
+    ['Bash', { command: 'cp -r plain in/copy' }, 'allow'],
+    ['Bash', { command: 'curl -O https://example.com/%2eenvrc' }, 'ask'],
+    ['Bash', { command: 'curl -O https://example.com/envrc' }, 'allow'],
+    ['Bash', { command: 'git diff .zed/tasks.json' }, 'allow'],
+    ['Bash', { command: 'tar czf in/a.tgz --exclude=.zed in' }, 'allow'],
+  ];
+  for (const [tool, input, decision] of cases)
+    assert.equal(await claude(tool, input), decision, `${tool} ${JSON.stringify(input)}`);
+  const tool_input = { file_path: join(work, '.envrc') };
+  const { answer } = await hook('codex', { hook_event_name: 'PreToolUse', tool_name: 'Write', tool_input });
+  assert.match(
+    JSON.stringify(answer),
+    /it may write '[^']*\.envrc', and no rule that allows it names '\.envrc'/,
+  );
 });
 
 test('the strict starter lets an agent read its folder, and asks about all else', async () => {

@@ -104,7 +104,7 @@ const READ: readonly (readonly [command: string, ...actions: string[]])[] = [
   ['find . -fprint a -delete', 'find . -fprint a -delete', '>a', '~rm . -fprint a -delete'],
   ['xargs cat', 'xargs cat', '~cat', '?'],
   ['eval "cd /tmp"; a > b', 'eval cd /tmp', 'cd /tmp', 'a', '>b', '?'],
-  ['find . -execdir a \\; > b', 'find . -execdir a ;', '~a', '>b', '?'],
+  ['find . -execdir a \\; > b', 'find . -execdir a ;', 'a', '>b', '?'],
   ['a > /dev/tcp/host/80', 'a', '@host/80'],
   ['> b', '>b'],
   ['bash -c "a; rm x"', 'bash -c a; rm x', 'a', 'rm x'],
@@ -136,8 +136,8 @@ const READ: readonly (readonly [command: string, ...actions: string[]])[] = [
     'rm x',
   ],
   ['find . -exec rm {} \\; ', 'find . -exec rm {} ;', '~rm {}'],
-  ['find . -execdir sh -c "rm x" \\;', 'find . -execdir sh -c rm x ;', '~sh -c rm x', 'rm x'],
-  ['xargs -n1 rm', 'xargs -n1 rm', '~rm'],
+  ['find . -execdir sh -c "rm x" \\;', 'find . -execdir sh -c rm x ;', 'sh -c rm x', 'rm x'],
+  ['xargs -n1 rm', 'xargs -n1 rm', '~rm', '?'],
   ['xargs', 'xargs', '~echo'],
   ['xargs -I ls ls', 'xargs -I ls ls', '?'],
   ["xargs -Ix sh -c 'echo x'", 'xargs -Ix sh -c echo x', '~sh -c echo x', '?'],
@@ -270,6 +270,19 @@ const CARRIED: readonly string[] = [
   'compgen -C rm',
   'jobs -x rm x',
   "alias ls='rm x'",
+  'tar zxf a.tgz',
+  'unzip -o a.zip',
+  'patch -p1 -i x.patch',
+  'git apply x.patch',
+  'curl -JO https://x/a',
+  'xargs find in',
+  'xargs git log',
+  'xargs timeout 5',
+  "less --lesskey-content='x shell rm' f",
+  'awk \'BEGIN{ARGV[1]="/x";ARGC=2}1\'',
+  'jq \'import "/x" as $a; .\' f',
+  'yq \'.a = load_str("/x")\' f',
+  'sqlite3 a.db "ATTACH \'/x.db\' AS a"',
 ];
 
 /** The same programs at their usual work. */
@@ -284,7 +297,7 @@ const PLAIN: readonly string[] = [
   'node a.js -p 80',
   'make -j4 test VERSION=1.2',
   'tar czf a.tgz dir',
-  'tar xzf a.tgz -C test',
+  'tar tzf a.tgz',
   'node --test --watch',
   'mapfile -t lines < f',
   'gcc -O2 -o a main.c',
@@ -329,6 +342,27 @@ test('each thing that a command may do is an action, and what cannot be read is 
     if (isUnread) assert.ok(actions.includes('?'), `${JSON.stringify(command)}: ${actions.join(' ; ')}`);
     else assert.deepEqual([...actions].sort(), [...expected].sort(), JSON.stringify(command));
   }
+});
+
+test('what stands in an option that a program is not known for may be a file', () => {
+  const cases = [
+    'rsync --temp-dir=/x a b',
+    "rsync --filter='merge /x' a b",
+    'rsync -M--log-file=/x a b',
+    'awk -d/x 1 a',
+    'awk --profile=/x 1 a',
+    'sort --random-source=/x a',
+    'rg --ignore-file /x a b',
+    'file -m /x a',
+  ];
+  for (const command of cases) {
+    const named = readCommand(command).filter(
+      (action) => action.kind === 'name_file' && action.path === '/x',
+    );
+    assert.equal(named.length, 1, command);
+  }
+  const said = readCommand("git commit -m '/x is gone'");
+  assert.ok(!said.some((action) => 'path' in action && action.path.includes('/x')));
 });
 
 test('a command of any size and depth is read in bounds', () => {

@@ -29,6 +29,12 @@ const NOT_SPACE =
   '\\x{0}-\\x{8}\\x{e}-\\x{1f}!-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}' +
   '\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}';
 
+/**
+ * What an automaton surely runs: no look-around, back reference, named group or count. It is made when it is first asked, since
+ * to load what makes it takes longer than to read a policy.
+ */
+const SURE = /^(?:[^\\({[]|\\[^\dkpPuxc]|\[(?:[^\]\\]|\\[^\dkpPuxc])*\]|\((?:\?:)?(?!\?))*$/;
+
 let re2: Re2Module | undefined;
 
 /**
@@ -42,6 +48,17 @@ export function compileLinear(pattern: string): Re2Pattern {
     );
   }
   new RegExp(pattern, 'u');
+  if (!SURE.test(pattern)) return toAutomaton(pattern);
+  let made: Re2Pattern | undefined;
+  return {
+    test(text) {
+      made ??= toAutomaton(pattern);
+      return made.test(text);
+    },
+  };
+}
+
+function toAutomaton(pattern: string): Re2Pattern {
   re2 ??= createRequire(import.meta.url)('re2js') as Re2Module;
   try {
     return re2.RE2JS.compile(toRe2(pattern));

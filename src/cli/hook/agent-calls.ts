@@ -1,6 +1,6 @@
 /** The calls that a policy decides about, of one use of a tool by an agent. */
 import { lstatSync, readdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import { matchesParts } from '../../base/index.ts';
 import type { JsonObject } from '../../json/index.ts';
 import { type CommandAction, readCommand, readRealPath, type ToolDefinition } from '../../policy/index.ts';
@@ -44,10 +44,10 @@ export function listCalls(tool: AgentTool, cwd: string): readonly ActionCall[] {
       return listCommandCalls(tool.command, tool.folder ?? '.', cwd);
     case 'read':
     case 'write':
-      if (tool.paths.length > MAX_PATHS) return [unreadable(`it is about more than ${MAX_PATHS} files`)];
+      if (tool.paths.length > MAX_PATHS) return [unreadableCall(`it is about more than ${MAX_PATHS} files`)];
       return tool.paths.flatMap((path) =>
         typeof path === 'string' && READ_OTHERWISE.test(path)
-          ? unreadable('agents differ about its path')
+          ? unreadableCall('agents differ about its path')
           : callsOfPath(tool.kind, path, cwd),
       );
     case 'fetch':
@@ -63,14 +63,14 @@ export function listCalls(tool: AgentTool, cwd: string): readonly ActionCall[] {
 const READ_OTHERWISE = /^[~\s]|\s$|^file:|%[\da-f]{2}/i;
 
 function listCommandCalls(command: unknown, folder: unknown, cwd: string): readonly ActionCall[] {
-  if (typeof command !== 'string' || typeof folder !== 'string') return [unreadable('it is no text')];
+  if (typeof command !== 'string' || typeof folder !== 'string') return [unreadableCall('it is no text')];
   const place = resolve(cwd, folder);
   const held = new Held();
   return readCommand(command).flatMap((action) => {
     if (!('path' in action) || action.names === undefined) return callsOfAction(action, place, held);
     const { names, path } = action;
     const files = listMatches(names, resolve(place, path));
-    if (files === undefined) return [unreadable('a pattern of it matches too many files')];
+    if (files === undefined) return [unreadableCall('a pattern of it matches too many files')];
     const matched = files.map((name) => ({ ...action, path: join(path, name) }));
     return [{ ...action, isTree: false }, ...matched].flatMap((one) => callsOfAction(one, place, held));
   });
@@ -78,19 +78,33 @@ function listCommandCalls(command: unknown, folder: unknown, cwd: string): reado
 
 function callsOfAction(action: CommandAction, cwd: string, held: Held): readonly ActionCall[] {
   if (action.kind === 'name_url') {
-    const unsure = unreadable(`a program may open '${action.url.slice(0, 200)}'`);
+    const unsure = unreadableCall(`a program may open '${action.url.slice(0, 200)}'`);
     return [{ ...own('web', 'fetch', { url: action.url }), unsure }];
   }
   if (!('path' in action)) return [callOfAction(action)];
   const calls =
     action.kind === 'name_file'
-      ? callsOfName(action.path, cwd)
+      ? callsOfName(action.path, cwd, action.isRead === true ? ['read'] : ['read', 'write'])
       : callsOfPath(action.kind === 'read_file' ? 'read' : 'write', action.path, cwd);
   const [first, ...others] = calls;
-  if (action.isTree !== true || first === undefined) return calls;
-  const holds = held.list(String(first.args.path));
-  if (holds === undefined) return [...calls, unreadable('it reads more files than can be looked at')];
-  return [{ ...first, holds }, ...others];
+  if (first === undefined) return calls;
+  const top = String(first.args.path);
+  const holds = action.isTree === true ? held.list(top) : [];
+  if (holds === undefined) return [...calls, unreadableCall('it reads more files than can be looked at')];
+  const { copiedTo } = action;
+  if (copiedTo === undefined) return [{ ...first, holds }, ...others];
+  const names = [basename(action.path), ...holds.map(({ args }) => relative(top, String(args.path)))];
+  const hidden = names.filter((name) => findHidden(name) !== undefined).slice(0, MAX_PATHS);
+  return [
+    { ...first, holds },
+    ...others,
+    ...hidden.flatMap((name) => callsOfPath('write', join(copiedTo, name), cwd)),
+  ];
+}
+
+/** The first hidden name in a path: what agents, editors and hooks obey has one. */
+export function findHidden(path: string, known: readonly string[] = []): string | undefined {
+  return path.split(/[\\/]/).find((name) => /^\.+[^.]/.test(name) && !known.includes(name));
 }
 
 /** What a command reads of folders as wholes. */
@@ -138,19 +152,19 @@ function listMatches(pattern: string, folder: string): readonly string[] | undef
 }
 
 /** A path, or the name of something that is there, may be read and written. */
-function callsOfName(path: string, cwd: string): readonly ActionCall[] {
+function callsOfName(path: string, cwd: string, tools: readonly ('read' | 'write')[]): readonly ActionCall[] {
   const [first = ''] = path.split('/', 1);
   const isThere = (name: string) => lstatSync(resolve(cwd, name), { throwIfNoEntry: false }) !== undefined;
   const isPath = /^(?:\/|$)|(?:^|\/)\.\.(?:\/|$)/.test(path);
   if (!isPath && (first.length > MAX_NAME || first.includes('\0') || !isThere(first))) return [];
-  return (['read', 'write'] as const).flatMap((tool) => {
-    const unsure = unreadable(`a program may ${tool} '${path.slice(0, 200)}'`);
+  return tools.flatMap((tool) => {
+    const unsure = unreadableCall(`a program may ${tool} '${path.slice(0, 200)}'`);
     const calls = path === '' ? [own('files', tool, { path })] : callsOfPath(tool, path, cwd);
     return calls.map((call) => ({ ...call, unsure }));
   });
 }
 
-function unreadable(why: string): ActionCall {
+export function unreadableCall(why: string): ActionCall {
   return own('shell', 'unreadable', { why });
 }
 
@@ -168,7 +182,7 @@ function callOfAction(action: Exclude<CommandAction, { path: string } | { kind: 
     case 'connect':
       return own('web', 'connect', { address: action.address });
     default:
-      return unreadable(action.why);
+      return unreadableCall(action.why);
   }
 }
 
@@ -176,13 +190,13 @@ function callOfAction(action: Exclude<CommandAction, { path: string } | { kind: 
 function callsOfPath(tool: 'read' | 'write', path: unknown, cwd: string): readonly ActionCall[] {
   const call = callOfPath(tool, path, cwd);
   const isRun = tool === 'write' && /\/\.git(?:\/|$)/i.test(String(call.args.path ?? ''));
-  return isRun ? [call, unreadable('git runs what stands in its folder')] : [call];
+  return isRun ? [call, unreadableCall('git runs what stands in its folder')] : [call];
 }
 
 function callOfPath(tool: 'read' | 'write', path: unknown, cwd: string): ActionCall {
   const real = typeof path === 'string' && path !== '' ? readRealPath(cwd, path) : undefined;
   return real === undefined
-    ? unreadable(`the file it would ${tool} is not known`)
+    ? unreadableCall(`the file it would ${tool} is not known`)
     : own('files', tool, { path: real });
 }
 

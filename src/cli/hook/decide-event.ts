@@ -21,7 +21,7 @@ import {
 } from '../../policy/index.ts';
 import { resolveCaptureContent } from '../../processor/index.ts';
 import { type CommandIo, UP_ADDRESS, usageError } from '../command-line/index.ts';
-import { type ActionCall, listCalls } from './agent-calls.ts';
+import { type ActionCall, findHidden, listCalls, unreadableCall } from './agent-calls.ts';
 import type { HookAnswer, HookClient } from './clients.ts';
 
 export interface HookSettings {
@@ -80,21 +80,39 @@ async function decideCalls(
   // Each event has a process of its own, which remembers nothing. An agent may write what is noted in its folder of
   // another `up`, so that one is only used where the environment names it.
   const ledger = env.MCP_OBSERVATORY_DATABASE_URL?.trim() || UP_ADDRESS;
-  using gate = new PolicyGate({ policy: readHookPolicy(policy, isEnforced), ledger });
+  const document = readHookPolicy(policy, isEnforced);
+  using gate = new PolicyGate({ policy: document, ledger });
   gate.assertReady();
   const meant = [
     ...calls,
+    unreadableCall(''),
     ...calls.flatMap(({ unsure, holds }) => [unsure ?? [], holds?.slice(0, 1) ?? []].flat()),
   ];
   for (const [server, tools] of listDefinitions(meant)) await gate.refreshTools(server, tools);
   const session = event.session_id ?? event.conversation_id;
   const sessionId = typeof session === 'string' ? session : undefined;
-  let held: Decision | undefined;
+  let held: string | undefined;
   const toCall = ({ server, definition, args }: ActionCall) => {
     return { server, tool: definition.name, args, sessionId, runId: sessionId };
   };
   const isDenied = (call: ActionCall) => gate.evaluate(toCall(call)).reasonCode === 'rule_denied';
-  const all = calls.flatMap((call) => [call, ...(call.holds?.filter(isDenied).slice(0, 1) ?? [])]);
+  /** A rule about a folder is not about hidden names in it. */
+  const ofHidden = (call: ActionCall): readonly ActionCall[] => {
+    const path = String(call.args.path);
+    if (call.definition.name !== 'write' || call.server !== 'files' || findHidden(path) === undefined)
+      return [];
+    const { decision, ruleIds } = gate.evaluate(toCall(call));
+    const name = findHidden(path, listNames(document, ruleIds));
+    if (decision !== 'allow' || name === undefined) return [];
+    return [
+      unreadableCall(`it may write '${path.slice(0, 200)}', and no rule that allows it names '${name}'`),
+    ];
+  };
+  const all = calls.flatMap((call) => [
+    call,
+    ...ofHidden(call),
+    ...(call.holds?.filter(isDenied).slice(0, 1) ?? []),
+  ]);
   for (const { unsure, ...sure } of all) {
     // Where no rule is about such files, the one that allows the program is enough.
     const may = unsure === undefined ? undefined : gate.evaluate(toCall(sure));
@@ -103,19 +121,29 @@ async function decideCalls(
     const stopped = await guardedDecision(call, { gate, audit });
     // In shadow mode what no rule can be about is still refused by the gate.
     if (stopped === undefined || !isEnforced) continue;
-    if (stopped.decision === 'deny') return { decision: 'deny', reason: toReason(stopped) };
-    held ??= stopped;
+    const reason = toReason(stopped, call.args);
+    if (stopped.decision === 'deny') return { decision: 'deny', reason };
+    held ??= reason;
   }
   if (held === undefined) return undefined;
-  if (client.asks) return { decision: 'ask', reason: toReason(held) };
+  if (client.asks) return { decision: 'ask', reason: held };
   return {
     decision: 'deny',
-    reason: `${toReason(held)}. Ask the user to do it, or to allow it in the policy`,
+    reason: `${held}. Ask the user to do it, or to allow it in the policy`,
   };
 }
 
-function toReason({ message, reasonCode }: Decision): string {
-  return `mcp-observatory: ${message} (${reasonCode})`;
+function toReason({ message, reasonCode }: Decision, { why }: JsonObject): string {
+  return `mcp-observatory: ${message}${typeof why === 'string' ? `: ${why}` : ''} (${reasonCode})`;
+}
+
+/** The names in what rules say of the path, also where they are patterns: `[.]env`, `\\.env`. */
+function listNames(policy: JsonObject, ruleIds: readonly string[]): readonly string[] {
+  const rules = readList(policy.rules).map(readObject);
+  const said = rules
+    .filter(({ id }) => ruleIds.includes(String(id)))
+    .map(({ args }) => readObject(args).path);
+  return said.flatMap((path) => (JSON.stringify(path) ?? '').replaceAll(/[[\]\\]/g, '').split(/[^\w.-]+/));
 }
 
 function listDefinitions(calls: readonly ActionCall[]): ReadonlyMap<string, readonly ToolDefinition[]> {
@@ -135,7 +163,7 @@ const ASK_UNREADABLE = {
   tool: 'unreadable',
 } as const;
 
-function readHookPolicy(path: string, isEnforced: boolean): object {
+function readHookPolicy(path: string, isEnforced: boolean): JsonObject {
   // A pipe may never end.
   if (!statSync(path).isFile()) throw usageError(`The policy '${path}' is no file`);
   const policy = parseStrictJson(readFileSync(path), FILE_LIMITS);

@@ -8,8 +8,8 @@ export type CommandAction =
   | { readonly kind: 'set'; readonly name: string }
   /** Opens a file. */
   | OfFile<'read_file' | 'write_file'>
-  /** Has a word that may be a file, which the program may read or write; the path is empty where the shell computes it. */
-  | OfFile<'name_file'>
+  /** Has a word that may be a file, which the program may read, or write unless `isRead`; empty where the shell computes it. */
+  | (OfFile<'name_file'> & { readonly isRead?: boolean })
   /** Has a word that is an address, which the program may open. */
   | { readonly kind: 'name_url'; readonly url: string }
   /** Opens a connection through a redirection. */
@@ -24,6 +24,8 @@ interface OfFile<Kind extends string> {
   readonly names?: string;
   /** Where the path is a folder: whether all that is in it may be read. */
   readonly isTree?: boolean;
+  /** Where it is copied to, if that is known: a folder of files with its name, or the file itself. */
+  readonly copiedTo?: string;
 }
 
 export interface CommandWord {

@@ -22,9 +22,9 @@ const TEXT = new Set(
 /** Those of them that may run a program for each file. */
 const LISTERS = /^(?:rg|ag|bat)$/;
 
-/** Whether a word is text for people. */
+/** Whether a word is text for people. For some programs `-m` is a file. */
 export function isSaid(text: string, before = ''): boolean {
-  return SAID.test(text) || SAID.test(before);
+  return SAID.test(text) || (SAID.test(before) && !/^(?:[~.]|\S*\/)\S*$/.test(text));
 }
 
 /** Whether words are code or name a program by their form. */

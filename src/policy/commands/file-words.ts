@@ -67,10 +67,25 @@ const AG: FileWords = {
   valued: '-A -B -C -g -G -m -W --depth --ignore --max-count --width',
   reads: '-p --path-to-ignore',
 };
-/** Names as the archive has them, or from a list; an archive `host:path`, whose options may be in one word without a dash. */
+/** Its script is no file. */
+const SED: FileWords = {
+  operands: 'read',
+  skips: 1,
+  instead: '-e -f --expression --file',
+  valued: '-e -l --expression --line-length',
+  reads: '-f --file',
+  attached: 'i',
+  // A suffix that is a path.
+  opens: /^-(?:-in-place=|[nErsuz]*i).*[/*]/,
+};
+/**
+ * Names as the archive has them, which are written where it is unpacked, or from a list; an archive `host:path`, whose
+ * options may be in one word without a dash.
+ */
 const TAR: FileWords = {
   trees: ANY,
-  opens: /^(?:(?:-|[Acdrtux])[A-OQ-SU-Za-z]*[PT][A-Za-z]*|--(?:abs|files-f)[\w-]*(?:=.*)?|[\w.@-]+:.*)$/,
+  opens:
+    /^(?:(?:-|[Acdrtux])[A-OQ-SU-Za-z]*[PT][A-Za-z]*|(?:-[A-Za-z]*|[Jafjkvz]*)x[A-Za-z]*|--(?:abs|files-f|ext|get)[\w-]*(?:=.*)?|[\w.@-]+:.*)$/,
 };
 const PAGER: FileWords = {
   operands: 'read',
@@ -84,11 +99,18 @@ const MAKES: FileWords = { operands: 'write', valued: '-m --mode' };
  * OpenSSL 3, tree 2, less 643, tar 1.35, Info-ZIP 3 and 6, rsync 3.2. Words that no row is about are files if they look like it.
  */
 export const FILES: Readonly<Record<string, FileWords>> = {
-  ...{ cat: READ, tac: READ, nl: READ, less: PAGER, more: READ, xxd: READ, strings: READ },
+  ...{ cat: READ, tac: READ, nl: READ, less: PAGER, more: READ, strings: READ },
   wc: { operands: 'read', reads: '--files0-from' },
   ...{ zcat: READ, comm: READ, tsort: READ, rev: READ, cmp: READ, pr: READ, zless: READ, zmore: READ },
   ...{ rg: RG, ag: AG, zgrep: GREP, awk: AWK, gawk: AWK, mawk: AWK, nawk: AWK, mkdir: MAKES, rmdir: MAKES },
-  ...{ tar: TAR, bsdtar: TAR, cpio: { opens: ANY }, pax: { opens: ANY }, unzip: { opens: /^-\w*:/ } },
+  ...{
+    tar: TAR,
+    bsdtar: TAR,
+    cpio: { opens: ANY },
+    pax: { opens: ANY },
+    unzip: { opens: ANY },
+    patch: { opens: ANY },
+  },
   ...{ zip: { trees: RECURSES, opens: /^-\w*@/ }, scp: { trees: RECURSES } },
   du: { reads: '--files0-from -X --exclude-from' },
   tree: { writes: '-o', reads: '--fromfile --fromtabfile --gitfile --infofile' },
@@ -113,6 +135,8 @@ export const FILES: Readonly<Record<string, FileWords>> = {
     reads:
       '-T --upload-file -K --config --cacert --cert -E --key --netrc-file --unix-socket --abstract-unix-socket',
     tells: '-K --config',
+    // Whose name the server says.
+    opens: /^-[A-Za-z]*J|^--remote-header/,
     writes:
       '-o --output -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --etag-save --output-dir',
   },
@@ -130,6 +154,8 @@ export const FILES: Readonly<Record<string, FileWords>> = {
     writes: '--log-file --backup-dir --partial-dir',
     reads: '--files-from --exclude-from',
   },
+  sed: SED,
+  yq: { operands: 'read', skips: 1 },
   sort: { operands: 'read', writes: '-o --output', valued: '-k -t -S', reads: '--files0-from' },
   tee: { operands: 'write' },
   touch: { operands: 'write', valued: '-d -t', reads: '-r --reference' },
@@ -139,21 +165,10 @@ export const FILES: Readonly<Record<string, FileWords>> = {
     valued:
       '-t -T -w -U -Q -l -A -R -I -X -D -B -e --header --method --post-data --body-data --user --password --tries --timeout',
     attached: 'n',
+    opens: /^-[A-Za-z]*[Hmr]|^--(?:mirror|recursive|span-h|content-disp|trust-server)/,
     tells: '-i --input-file --config',
     reads: '-i --input-file --post-file --body-file --config',
     writes: '-O --output-document -P --directory-prefix -o --output-file -a --append-output --save-cookies',
     otherwise: '.',
   },
-};
-
-/** Its script is no file, and with `-i` the files are written. */
-export const SED: FileWords = {
-  operands: 'read',
-  skips: 1,
-  instead: '-e -f --expression --file',
-  valued: '-e -l --expression --line-length',
-  reads: '-f --file',
-  attached: 'i',
-  // A suffix that is a path.
-  opens: /^-(?:-in-place=|[nErsuz]*i).*[/*]/,
 };

@@ -1,7 +1,7 @@
 /** The files that common programs open by their words, as redirections would. */
 import { type CommandAction, type CommandWord, unreadableAction } from './actions.ts';
 import { isSaid } from './any-program.ts';
-import { FILES, type FileWords, SED } from './file-words.ts';
+import { FILES, type FileWords } from './file-words.ts';
 
 type OpenedAs = 'read_file' | 'write_file';
 
@@ -20,25 +20,36 @@ export function fileActions(
 ): readonly CommandAction[] {
   if (program === 'dd') return words.flatMap(ofDd);
   const table = Object.hasOwn(FILES, program) ? FILES[program] : undefined;
-  const known = program !== 'sed' ? table : isInPlace(words) ? { ...SED, operands: 'write' as const } : SED;
-  if (known === undefined) return namedFiles(program, words);
+  const known =
+    table !== undefined && isInPlace(program, words) ? { ...table, operands: 'write' as const } : table;
+  if (known === undefined) {
+    if (NO_FILES.has(program)) return [];
+    return [...namedFiles(program, words), ...(adds ? [toUnnamed(program)] : [])];
+  }
   const kinds = listOptions(known);
   const opened: OpenedWord[] = [];
   const operands: CommandWord[] = [];
   const addresses: CommandWord[] = [];
   const told: CommandAction[] = [];
+  /** Of which the table says nothing. */
+  const unknown: CommandWord[] = [];
   let skips = known.skips ?? 0;
   let isOver = false;
   for (let at = 0; at < words.length; at += 1) {
     const word = words[at] as CommandWord;
     const text = word.value ?? word.text;
     if (isOver || !/^-./.test(text)) {
+      // It may be the value of what stands before it.
+      if (at > 0 && operands.length < skips && unknown.at(-1) === words[at - 1]) unknown.push(word);
       operands.push(word);
       continue;
     }
     isOver = text === '--';
     const found = findOption(text, kinds, known.attached);
-    if (found === undefined) continue;
+    if (found === undefined) {
+      if (/^-.*[/~.]|^--./.test(text)) unknown.push(word);
+      continue;
+    }
     if (known.instead?.split(' ').includes(found.option) === true) skips = 0;
     const isNext = found.value === undefined;
     const next = words[at + 1];
@@ -70,14 +81,32 @@ export function fileActions(
   const actions = [...told, ...opened.flatMap(({ word, kind, isRemote }) => toAction(word, kind, isRemote))];
   actions.push(...[...(fetches ? operands : []), ...addresses].flatMap(ofAddress));
   if (writesElse) actions.push({ kind: 'write_file', path: known.otherwise ?? '.' });
-  if (known.operands === undefined || program === 'wget') actions.push(...namedFiles(program, words));
-  const isHidden = words.some(({ value, text }) => known.opens?.test(value ?? text));
-  if (isHidden || (adds && known.operands !== undefined))
-    actions.push(unreadableAction(`'${program}' opens files that are not in the command`));
+  const written = actions.find(({ kind }) => kind === 'write_file');
+  if (fetches && written !== undefined)
+    actions.push(...operands.flatMap(({ value, text }) => ofFetchedName(value ?? text)));
+  if ((known.operands === undefined && !NO_FILES.has(program)) || program === 'wget')
+    actions.push(...namedFiles(program, words));
+  else actions.push(...unknown.flatMap((word) => namedFiles(program, [word])));
+  if (adds || words.some(({ value, text }) => known.opens?.test(value ?? text)))
+    actions.push(toUnnamed(program));
   const isTree = words.some(({ value, text }) => known.trees?.test(value ?? text));
-  return isTree
-    ? actions.map((action) => (action.kind === 'write_file' ? action : { ...action, isTree }))
-    : actions;
+  const copiedTo =
+    known.operands === 'copy' && written !== undefined && 'path' in written ? written.path : undefined;
+  return actions.map((action) =>
+    action.kind === 'write_file' || !('path' in action)
+      ? action
+      : { ...action, ...(isTree ? { isTree } : {}), ...(copiedTo === undefined ? {} : { copiedTo }) },
+  );
+}
+
+function toUnnamed(program: string): CommandAction {
+  return unreadableAction(`'${program}' opens files that are not in the command`);
+}
+
+/** What is fetched may be written by the name in its address, also where that is one of the hidden ones. */
+function ofFetchedName(url: string): readonly CommandAction[] {
+  const [, name] = /(?:^|\/)((?:\.|%2e)[^/?#]+)(?:[?#].*)?$/i.exec(url) ?? [];
+  return name === undefined ? [] : [{ kind: 'write_file', path: name.replaceAll(/%2e/gi, '.') }];
 }
 
 const KINDS = ['reads', 'writes', 'addresses', 'data', 'valued'] as const;
@@ -120,8 +149,9 @@ function findOption(
   return undefined;
 }
 
-const isInPlace = (words: readonly CommandWord[]): boolean =>
-  words.some(({ value = '' }) => /^-(?:[nErsuz]*i|-i)/.test(value));
+/** Whether the files are written that are read elsewise. */
+const isInPlace = (program: string, words: readonly CommandWord[]): boolean =>
+  /^(?:sed|yq)$/.test(program) && words.some(({ value = '' }) => /^-(?:[nErsuz]*i|-i)/.test(value));
 
 function ofDd({ value, text }: CommandWord): readonly CommandAction[] {
   const [, name, path] = /^(if|of)=(.*)$/s.exec(value ?? text) ?? [];
@@ -172,7 +202,7 @@ const REMOTE = /^[\w.-]+@[\w.-]+:(?!\/\/)/;
 
 /** Programs whose words are text or variables, that tell of a file no more than that it is there, or run what follows. */
 const NO_FILES = new Set(
-  `echo printf true false test [ basename dirname expr seq sleep kill type which whatis apropos tr cd pushd popd
+  `echo printf printenv true false test [ basename dirname expr seq sleep kill type which whatis apropos tr cd pushd popd
   export declare typeset local readonly read unset getopts set shift alias unalias umask ulimit ls du df tree stat realpath
   readlink pwd sh bash dash eval trap find xargs curl env sudo doas
   builtin command exec nice nohup setsid stdbuf time timeout unbuffer ionice`.split(/\s+/),
@@ -183,8 +213,8 @@ const UNKNOWN = '\0';
 
 /** Words, and parts of words after an option's letter or a separator, of which the program may make a file. */
 function namedFiles(program: string, words: readonly CommandWord[]): readonly CommandAction[] {
-  if (NO_FILES.has(program)) return [];
   const places = program === 'git' ? gitPlaces(words.map(({ value, text }) => value ?? text)) : [];
+  const isRead = program === 'git' && GIT_READS.test(words[0]?.value ?? '');
   const others: CommandAction[] = places.map((url) => ({ kind: 'name_url', url }));
   const paths = words.flatMap(({ value, text }, at) => {
     if (text.length > MAX_WORD || isSaid(text, words[at - 1]?.value)) return [];
@@ -196,18 +226,26 @@ function namedFiles(program: string, words: readonly CommandWord[]): readonly Co
       return pattern === undefined && /^~|\//.test(text) ? [UNKNOWN] : [];
     }
     const isJson = /^[\w-]*=?[{[]/.test(value);
-    if (/\s/.test(value) && !isJson) return [value];
+    if (PATTERNS.test(value)) return [];
+    // A hidden file that is not there yet; after a long option it may be a query.
+    if (/^\.\w[\w.-]*$/.test(value) && words[at - 1]?.text.startsWith('--') !== true) return [`./${value}`];
+    if (/\s/.test(value) && !isJson && !value.startsWith('-')) return [value];
     const local = value.replace(URLS, '').replaceAll(/file:\/*(?=\/)/gi, '');
-    const [, joined = local] = /^-[A-Za-z]([/~.].*)$/.exec(local) ?? [];
-    return [joined, ...joined.split(isJson ? /[\s=,:;@"'{}[\]]+/ : /[=,:;@]/)];
+    const [, joined = local] = /^-[A-Za-z]((?:[~.]|[\w.-]*\/).*)$/.exec(local) ?? [];
+    return [joined, ...joined.split(isJson ? /[\s=,:;@"'{}[\]]+/ : /[\s=,:;@]/)];
   });
   const named = [...new Set(paths)].filter((path) => path !== '' && !/^-./.test(path) && !STREAMS.test(path));
-  const files = named.map(
-    (path): CommandAction => ({ kind: 'name_file', path: path === UNKNOWN ? '' : path }),
-  );
+  const files = named.map((path): CommandAction => {
+    const action = { kind: 'name_file', path: path === UNKNOWN ? '' : path } as const;
+    return isRead ? { ...action, isRead } : action;
+  });
   return [...files, ...others];
 }
 
+/** What is left out, by its name. */
+const PATTERNS = /^--(?:exclude|ignore)(?:-(?:dir|pattern|glob))?=(?!.*\/)/;
+/** Verbs of git that write none of the files they name. */
+const GIT_READS = /^(?:add|blame|commit|diff|grep|log|ls-files|rev-parse|show|status)$/;
 /** `host:path` after these verbs of git; after the first ones refspecs follow. */
 const GIT_REACHES = /^(?:(push|fetch|pull)|clone|ls-remote|remote|submodule|[fs]e\w+-pack)$/;
 

@@ -269,6 +269,8 @@ class Reader {
       this.#actions.push(unreadableAction(`what '${program}' runs cannot be read`));
     else if (inner !== undefined) {
       for (const assigned of inner.assigned) this.#addSet(assigned);
+      if (inner.words.length === 0 && adds)
+        this.#actions.push(unreadableAction(`'${program}' runs what is not in the command`));
       this.#runners += 1;
       this.#readWords(inner.words, adds || inner.adds, {});
       this.#runners -= 1;

@@ -161,7 +161,7 @@ function findCommand(words: readonly CommandWord[]): InnerCommand | 'unknown' | 
   );
   const isHidden = [...words.slice(0, first), ...rest.slice(end)].some(({ value }) => value === undefined);
   if (end < 1 || isHidden) return 'unknown';
-  return { words: withoutText(rest.slice(0, end), '{}'), adds: true, assigned: [] };
+  return { words: withoutText(rest.slice(0, end), '{}'), adds: false, assigned: [] };
 }
 
 /** Shells that read what bash reads, as far as their grammar goes. */
@@ -202,7 +202,7 @@ interface Carrier {
 const AWK: Carrier = {
   short: 'fEile',
   long: 'file exec include load source',
-  text: /system|getline|(?<!\|)\|(?!\|)|>(?!=)|@\w/,
+  text: /system|getline|ARGV|(?<!\|)\|(?!\|)|>(?!=)|@\w/,
 };
 const CONTAINERS: Carrier = { text: /^(?:run|exec|create|debug|eval)$/ };
 const SSH: Carrier = { short: 'SFbD', text: /(?:Proxy|Local|KnownHosts)Command|Provider/i };
@@ -236,9 +236,10 @@ const CARRIERS: Readonly<Record<string, Carrier>> = {
   cargo: { long: 'config' },
   git: {
     long: 'config-env exec-path upload-pack receive-pack open-files-in-pager exec extcmd ext-diff',
-    text: /^(?:ext::|-O|!)|^(?:foreach|run|filter-branch|maintenance|credential.*|daemon|instaweb|shell|svn|p4|cvs\w+|send-email|imap-send)$/,
+    text: /^(?:ext::|-O|!)|^(?:foreach|run|filter-branch|maintenance|credential.*|daemon|instaweb|shell|svn|p4|cvs\w+|send-email|imap-send|apply|am)$/,
   },
-  less: { text: /^\+/ },
+  jq: { text: /\b(?:import|include)\s*"/ },
+  less: { long: 'lesskey-content', text: /^\+/ },
   mysql: { text: /\\!|\bsystem\b|\b(?:out|dump|in)file\b|load_file/i },
   make: { short: 'E', long: 'eval', text: /=(?![\d.]*$)|^(?:-|-f-|.*\/dev\/(?:stdin|fd\/\d+))$/ },
   man: { short: 'PH', long: 'pager html' },
@@ -250,13 +251,16 @@ const CARRIERS: Readonly<Record<string, Carrier>> = {
   sed: { short: 'f', long: 'file expression' },
   sort: { long: 'compress-program' },
   split: { long: 'filter' },
-  sqlite3: { text: /^\s*\.|\||\b(?:read|write)file\b|\b(?:edit|load_extension)\s*\(/i },
+  sqlite3: {
+    text: /^\s*\.|\||\b(?:read|write)file\b|\b(?:edit|load_extension)\s*\(|\battach\b|\bvacuum\b.*\binto\b/i,
+  },
   tar: {
     short: 'IF',
     long: 'checkpoint-action to-command use-compress-program info-script',
     text: /^\w*[IF]/,
   },
   wget: { short: 'e', long: 'execute use-askpass' },
+  yq: { text: /\bload\w*\s*\(/ },
   zip: { text: /^-TT|^--unzip-command/ },
 };
 
