@@ -70,5 +70,6 @@ for (const { provider } of PROVIDERS) {
       content: [{ type: 'text', text: '42' }],
     });
     assert.equal((json(refuse?.attributes['gen_ai.tool.call.result']) as { isError: boolean }).isError, true);
+    assert.match(String(refuse?.status.message), /private detail: 4711/);
   });
 }

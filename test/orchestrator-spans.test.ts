@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { createContextKey, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { type Interaction, readInteractions, takeInteraction } from '../src/interaction/index.ts';
-import { PROVIDERS, replayGhost } from './support/ghost.ts';
+import { PROVIDERS, replayGhost, tryGhost } from './support/ghost.ts';
 import { type HttpMcpServer, startHttpMcpServer } from './support/http-mcp-server.ts';
 import { Telemetry } from './support/telemetry.ts';
 
@@ -125,6 +125,20 @@ test('what was said goes beside the spans: context and failures for the signals,
   for (const secret of ['secret sum', 'It is 42', 'private detail', '"a":20', 'test-key']) {
     assert.ok(!exported.includes(secret), secret);
   }
+});
+
+test('a run that a limit ended has failed, and its span says which limit in words of ours', async () => {
+  await tryGhost('openai', [{ calls: [CALL], usage: { input: 900, output: 200 } }], {
+    serverConfig: { mcpServers: { http: { url: mcp.url } } },
+    maxTokens: 1000,
+  });
+  const [agent] = spans().named('invoke_agent mcp_ghost');
+  assert.equal(agent?.attributes['observatory.stop_reason'], 'budget');
+  assert.equal(agent?.attributes['error.type'], 'budget');
+  assert.deepEqual(agent?.status, {
+    code: SpanStatusCode.ERROR,
+    message: 'The budget was used up and the answer is what was known by then',
+  });
 });
 
 test('the trace goes on in the server, and a call made under an instrumented SDK adds no second span', async () => {

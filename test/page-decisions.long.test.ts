@@ -118,6 +118,28 @@ describe('decisions and figures in a browser', { skip: noChromium() || noPostgre
     });
   });
 
+  test('the finding of an answer leads to the call that shows it', async () => {
+    await visit(`${page.url}#/run/${'7'.padStart(32, '0')}`, async (view) => {
+      await shows(view, 'send_payment failed: card_declined');
+      const call = await view.evaluate(
+        `[...document.querySelectorAll('.call[data-span]')].find((line) => line.innerText.includes('card_declined')).dataset.span`,
+      );
+      await view.evaluate(`document.querySelector('.finds a').click()`);
+      await waitUntil(
+        async () => String(await view.evaluate('location.hash')).includes(`span=${call}`),
+        PATIENCE_MS,
+      );
+      await waitUntil(
+        async () =>
+          String(
+            await view.evaluate(`document.querySelector('.call[aria-current=true]')?.dataset.span ?? ''`),
+          ) === call,
+        PATIENCE_MS,
+      );
+      assert.deepEqual(view.complaints, []);
+    });
+  });
+
   test('an approval for the session is given and revoked in place', async () => {
     await visit(`${page.url}#/waiting/${standing}`, async (view) => {
       await shows(view, 'Revoke');
@@ -183,6 +205,10 @@ describe('decisions and figures in a browser', { skip: noChromium() || noPostgre
         PATIENCE_MS,
       );
       await shows(view, 'Tokens in');
+      // Older than all that is offered, and named all the same.
+      await view.evaluate(`location.hash = '#/compare?a=${hex(96)}&b=${hex(97)}'`);
+      const picked = `document.querySelector('#pick-b')?.selectedOptions[0]?.text ?? ''`;
+      await waitUntil(async () => String(await view.evaluate(picked)).includes('long ago'), PATIENCE_MS);
       await view.evaluate(`location.hash = '#/runs?range=30d'`);
       await shows(view, 'long ago');
       const isCut = 'one.scrollWidth > one.clientWidth';
@@ -288,13 +314,13 @@ describe('decisions and figures in a browser', { skip: noChromium() || noPostgre
       assert.match(String(await query(view, 'window.file')), /^id,name,.+\r\n"0{30}5b","How many apples\?"/u);
 
       await click(view, 'Views');
-      await shows(view, 'No view is kept yet');
+      await shows(view, 'No saved views yet');
       // It cannot be compared, and keeps no other from it.
       await db.query(`SELECT mcp_views_save('Z', 'q=nonsense%3Ax', 'cost', 1, 'page')`);
       await fill(view, 'name', 'Fruit');
       await fill(view, 'above', '0.001');
       await query(view, `document.querySelector('[name=measure]').value = 'cost'`);
-      await click(view, 'Keep');
+      await query(view, `document.querySelector('[name=above]').form.requestSubmit()`);
       await shows(view, 'above $0.001 a day');
       await waitUntil(() => posted.some(({ type }) => type === 'threshold_crossed'), PATIENCE_MS);
       await query(view, `location.hash = '#/runs'`);

@@ -234,7 +234,7 @@ describe('up in a browser', { skip: noChromium() }, () => {
     '#/tools': 'get_balance',
     '#/tools?by=client': 'not known',
     '#/cost': 'gpt-4o',
-    '#/cost?by=user': 'Priced',
+    '#/cost?by=user': 'Total',
     [`#/compare?a=${one}&b=${two}`]: 'Tokens in',
     [`#/compare?a=${idOf(50)}&b=${two}`]: '<img',
     [`#/compare?kind=golden&a=openai/happy_path_customer_lookup&b=${one}`]: 'find_customer',

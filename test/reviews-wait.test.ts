@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { SpanStatusCode } from '@opentelemetry/api';
 import { type ClaimedReview, PostgresReviewQueue, type ReviewSubmission } from '../src/approvals/index.ts';
 import { openDatabase, type Queryable } from '../src/postgres/index.ts';
 import { testDatabases } from './support/databases.ts';
@@ -84,12 +85,17 @@ for (const databases of testDatabases()) {
       await decide(queue, id, 'yes');
       await queue.waitFor(id);
       await assert.rejects(queue.waitFor(NOBODY), { code: 'REVIEW_NOT_FOUND' });
-      const [waited, failed] = bench.spans.filter(({ name }) => name === 'review_wait');
+      const open = await queue.submit(SUBMISSION);
+      await assert.rejects(queue.waitFor(open, { timeoutMs: 1 }), { code: 'REVIEW_UNDECIDED' });
+      const [waited, failed, left] = bench.spans.filter(({ name }) => name === 'review_wait');
       assert.deepEqual(waited?.attributes, {
         'observatory.review_id': id,
         'observatory.review_status': 'approved',
       });
       assert.equal(failed?.attributes['error.type'], 'ObservatoryError');
+      // That nobody has decided yet is no failure.
+      assert.equal(left?.attributes['observatory.review_status'], 'pending');
+      assert.equal(left?.status.code, SpanStatusCode.UNSET);
     });
 
     test('what is decided already resolves at the first look', async () => {

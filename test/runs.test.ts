@@ -212,7 +212,24 @@ for (const databases of all) {
         await explained(2),
         '2 tool calls, 1 failed and was retried; unpriced: no price is known for gpt-4o; 1.50 s in all.',
       );
+      const uncounted = (await spansOf(2)).map(
+        (span) => ({ ...span, costSource: span.costSource && 'unpriced: cache_untold' }) as const,
+      );
+      assert.match(sentenceText(explainRun(uncounted)), /; unpriced: not known for gpt-4o: cache untold;/);
       assert.equal(await explained(4), '5.0 ms in all.');
+      const [call] = await spansOf(4);
+      const ended = {
+        ...call,
+        name: 'invoke_agent',
+        status: 'failed',
+        parentId: null,
+        method: null,
+      } as never;
+      const why = { ...(ended as object), message: 'The budget was used up' } as never;
+      assert.match(sentenceText(explainRun([why])), /^invoke_agent failed: The budget was used up;/);
+      const below = { ...(ended as object), name: 'chat', parentId: '1', message: '429 slow down' } as never;
+      assert.match(sentenceText(explainRun([ended, below])), /^chat failed: 429 slow down;/);
+      assert.match(sentenceText(explainRun([why, below])), /^chat failed, as did 1 more: 429 slow down;/);
       assert.equal(await explained(99), 'No spans.');
     });
 

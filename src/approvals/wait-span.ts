@@ -1,6 +1,6 @@
 /** The time that a call waits for a person, which is often most of a run. */
 import { SpanStatusCode, trace } from '@opentelemetry/api';
-import { errorClass, semconv, VERSION } from '../base/index.ts';
+import { errorClass, ObservatoryError, semconv, VERSION } from '../base/index.ts';
 import type { FinalOutcome } from './types.ts';
 
 /** Runs a wait inside a span with the review's id and its outcome. */
@@ -13,8 +13,13 @@ export function inWaitSpan(id: string, wait: () => Promise<FinalOutcome>): Promi
       span.setAttribute('observatory.review_status', outcome.status);
       return outcome;
     } catch (error) {
-      span.setAttribute(semconv.ATTR_ERROR_TYPE, errorClass(error));
-      span.setStatus({ code: SpanStatusCode.ERROR });
+      // Who waits no longer has not failed: the review is open still.
+      if (error instanceof ObservatoryError && error.code === 'REVIEW_UNDECIDED')
+        span.setAttribute('observatory.review_status', 'pending');
+      else {
+        span.setAttribute(semconv.ATTR_ERROR_TYPE, errorClass(error));
+        span.setStatus({ code: SpanStatusCode.ERROR });
+      }
       throw error;
     } finally {
       span.end();

@@ -86,7 +86,7 @@ export function formatSpans(spans: readonly RunSpan[], paint: Paint): string {
 /** Two runs side by side. */
 export function formatComparison(a: RunRow, b: RunRow, { figures, calls, leftOut }: Comparison): string {
   const unit = (name: string, value: number | null) => {
-    if (value === null) return 'unpriced';
+    if (value === null) return name === 'cost_usd' ? 'unpriced' : 'not known';
     if (name === 'cost_usd') return formatUsd(value);
     return name === 'duration_ms' ? formatDuration(value) : formatCount(value);
   };

@@ -1,3 +1,4 @@
+import { SpanStatusCode } from '@opentelemetry/api';
 import { semconv } from '../base/index.ts';
 import { usageAttributes } from '../interaction/index.ts';
 import type { ServerPool } from '../mcp-client/index.ts';
@@ -17,7 +18,7 @@ import { ResultCap } from './result-cap.ts';
 import { GhostRun, type RunEnd } from './run.ts';
 import { RunLog } from './run-log.ts';
 import type { Session } from './session.ts';
-import { reasoningTrail, successRate, summarize, toolPerformance } from './synthesis.ts';
+import { ENDINGS, reasoningTrail, successRate, summarize, toolPerformance } from './synthesis.ts';
 import { ToolRunner } from './tool-runner.ts';
 import { type OfferedUndo, undoable } from './undo.ts';
 
@@ -82,6 +83,10 @@ async function toResult(
   );
   span.setAttribute('observatory.stop_reason', stopReason);
   const success = stopReason === 'completed';
+  if (!success) {
+    span.setAttribute(semconv.ATTR_ERROR_TYPE, stopReason);
+    span.setStatus({ code: SpanStatusCode.ERROR, message: ENDINGS[stopReason] });
+  }
   emit({ type: 'run_finished', success, stopReason });
   return {
     success,

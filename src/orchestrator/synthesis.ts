@@ -5,7 +5,8 @@ import type { RunLog } from './run-log.ts';
 
 const MAX_REASON_CHARS = 300;
 
-const ENDINGS: Readonly<Record<StopReason, string>> = {
+/** How a run ended, in fixed words. */
+export const ENDINGS: Readonly<Record<StopReason, string>> = {
   completed: 'The model finished with an answer',
   max_iterations: 'The limit of turns was reached and the answer is what was known by then',
   budget: 'The budget was used up and the answer is what was known by then',

@@ -1,4 +1,4 @@
-import { type Attributes, type AttributeValue, SpanKind } from '@opentelemetry/api';
+import { type Attributes, type AttributeValue, SpanKind, type SpanStatus } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import {
   type AttributeColumn,
@@ -14,14 +14,17 @@ import { UNSPECIFIED } from './governance.ts';
 /** A span with readable attributes, such as the SDK's. */
 export interface WritableSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
+  readonly status: SpanStatus;
   setAttribute(key: string, value: AttributeValue): unknown;
 }
 
 /** Writes to an ended span: from another process, or in an SDK without `onEnding`. */
 export class EndedSpan implements WritableSpan {
   readonly attributes: Record<string, unknown>;
+  readonly status: SpanStatus;
 
   constructor(span: ReadableSpan) {
+    this.status = span.status;
     this.attributes = span.attributes;
   }
 

@@ -84,4 +84,4 @@ export {
   withNulls,
   withoutNulls,
 } from './store/index.ts';
-export { formatCount, formatCounted, formatDuration, formatUsd } from './units.ts';
+export { formatCount, formatCounted, formatDuration, formatUnpriced, formatUsd } from './units.ts';

@@ -2,6 +2,7 @@
  * How calls and runs end, decided here and, in the schema, by `mcp_traces_status()` and the column `mcp_runs.is_failed`
  * (`schema/011_failed_runs.sql`) alone: lists, filters, the page, the sentence, `/mcp` and the command line read it.
  */
+import { semconv } from '../base/index.ts';
 
 /**
  * How a span ended: `denied` was not let through, `held` waits for an approval, `withheld` was let through but its result
@@ -22,11 +23,13 @@ export const SPAN_STATUS = 'mcp_traces_status(status_code, policy_decision, gate
 
 /**
  * What a row of `mcp_traces` says of its failure, in SQL: the description of its status without the stack of Python behind it,
- * else the message of the exception that it recorded.
+ * else the message of the exception that it recorded, else the
+ * type of its error.
  */
 export const SPAN_MESSAGE = `coalesce(nullif(rtrim(split_part(status_message, 'Traceback (most recent call last)', 1)), ''),
-  CASE WHEN status_code = 'error' THEN jsonb_path_query_first(events,
-    '$[*] ? (@.name == "exception").attributes."exception.message"') #>> '{}' END, nullif(status_message, ''))`;
+  CASE WHEN status_code = 'error' THEN coalesce(jsonb_path_query_first(events,
+    '$[*] ? (@.name == "exception").attributes."exception.message"') #>> '{}', nullif(status_message, ''),
+    attributes->>'${semconv.ATTR_ERROR_TYPE}') END, nullif(status_message, ''))`;
 
 /** A run whose root span is missing for longer than this ends without it: it may never come. */
 const MISSING_ROOT = `interval '15 minutes'`;

@@ -19,6 +19,13 @@ export function formatUsd(sum: number): string {
   return `$${usd < 1 ? usd.toFixed(4) : usd.toFixed(2)}`;
 }
 
+/** Why a call has no cost, from its `cost_source`: `no price is known for gpt-x`, `not known: tokens`. */
+export function formatUnpriced(source: string, model?: string): string {
+  const of = model === undefined ? '' : ` for ${model}`;
+  const what = /^unpriced: (.+)$/u.exec(source)?.[1];
+  return what === undefined ? `no price is known${of}` : `not known${of}: ${what.replaceAll('_', ' ')}`;
+}
+
 /** `1 call`, `9,999 calls`. */
 export function formatCounted(count: number, word: string): string {
   return formatPlural(count, word, formatCount(count));

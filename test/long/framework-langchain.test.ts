@@ -35,6 +35,16 @@ for (const isNewest of [false, true]) {
   }
 }
 
+test('LangGraph: a run that the limit of its graph ended has failed', async () => {
+  const { stdout, spans } = await apps.run(folder, 'langgraph.mjs', {
+    env: { MODE: 'limited' },
+    isStored: true,
+  });
+  assert.equal(stdout, 'GraphRecursionError\n');
+  const root = spans.find(({ name }) => name === 'invoke_workflow LangGraph');
+  assert.equal(root?.status.code, 'ERROR');
+});
+
 test('a chain in CommonJS is one trace, with what its functions call themselves', async () => {
   const bare = await apps.run(folder, 'langchain.cjs', { flags: [] });
   const { code, stdout, stderr, spans, sums } = await apps.run(folder, 'langchain.cjs', { isStored: true });

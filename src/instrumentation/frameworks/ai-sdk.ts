@@ -74,6 +74,13 @@ function integrationFor(host: () => CallHost | undefined): object {
         message,
       });
       if (running !== undefined) running.model = undefined;
+      for (const part of listAt(event, 'content')) {
+        const name = stringAt(part, 'toolName');
+        if (!isObject(part) || part.invalid !== true || name === undefined) continue;
+        // A call that the SDK refuses to make, as for arguments that are no JSON: no other event tells of it.
+        const id = stringAt(part, 'toolCallId');
+        running?.run.startTool({ name, id, arguments: part.input }).fail(part.error);
+      }
     }),
     executeTool: (event: JsonObject & Execute) => {
       const running = readRun(event);

@@ -146,7 +146,7 @@ function handlerFor(host: Host): { readonly name: string } & Record<string, unkn
     handleChainError: end('handleChainError', ({ run, isRoot }, error) => {
       if (isRoot !== true) return;
       // An interrupted graph waits for a person; it has not failed.
-      if (/^Graph|Interrupt/.test(stringAt(error, 'name') ?? '')) run?.end();
+      if (isObject(error) && error.is_bubble_up === true) run?.end();
       else run?.fail(error);
     }),
     handleChatModelStart: start('handleChatModelStart', startModel),

@@ -46,8 +46,11 @@ export function compareRuns(a: readonly RunSpan[], b: readonly RunSpan[]): Compa
     a: of(one),
     b: of(other),
   });
+  // A call that failed may have none; of one that was answered they are not known.
   const sum = (spans: readonly RunSpan[], of: (span: RunSpan) => number | null) =>
-    spans.reduce((total, span) => total + (of(span) ?? 0), 0);
+    spans.some((span) => span.status === 'ok' && of(span) === null)
+      ? null
+      : spans.reduce((total, span) => total + (of(span) ?? 0), 0);
   return {
     figures: [
       figure('calls', (facts) => facts.calls.length),

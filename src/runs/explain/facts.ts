@@ -32,7 +32,7 @@ export interface RunFacts {
   readonly unsupported: readonly RunSpan[];
   readonly costUsd: number;
   readonly unpriced: readonly RunSpan[];
-  /** Failed spans that are no tool calls. */
+  /** Failed spans that are no tool calls; of the root, whose failure is mostly that of a span below, what only it tells. */
   readonly otherErrors: readonly RunSpan[];
   readonly durationMs: number;
   /** Time that calls were held for an approval, in milliseconds. */
@@ -71,13 +71,25 @@ export function toFacts(spans: readonly RunSpan[], approvals: readonly WaitingRo
     unsupported: spans.filter((span) => !isContradicted(span) && isUnsupported(span)),
     costUsd: modelCalls.reduce((sum, span) => sum + (span.costUsd ?? 0), 0),
     unpriced: modelCalls.filter((span) => span.costUsd === null && span.costSource !== null),
-    otherErrors: spans.filter(
-      (span) => span.status === 'failed' && !isPartOfCall(span) && !isGate(span) && span.parentId !== null,
-    ),
+    otherErrors: spans
+      .filter(
+        (span) =>
+          span.status === 'failed' && !isPartOfCall(span) && !isGate(span) && !isRepeated(span, spans),
+      )
+      .sort((a, b) => Number(a.parentId === null) - Number(b.parentId === null)),
     durationMs: spans.length === 0 ? 0 : last - first,
     heldMs: listWaits(spans).reduce((sum, span) => sum + span.endMs - span.startMs, 0),
   };
 }
+
+/** Whether a root passes on what a span below it has told of. */
+function isRepeated({ parentId, message }: RunSpan, spans: readonly RunSpan[]): boolean {
+  if (parentId !== null) return false;
+  const below = spans.filter((span) => span.parentId !== null && span.status !== 'ok');
+  return below.length > 0 && (message === null || below.some((span) => isAlike(message, span.message)));
+}
+
+const isAlike = (a: string, b: string | null) => b === null || a.includes(b) || b.includes(a);
 
 /** Waits for a person, each once: that of a gate that gave up waiting is within the gate's own span. */
 function listWaits(spans: readonly RunSpan[]): readonly RunSpan[] {

@@ -2,7 +2,7 @@ import { formatPlural } from '../../base/index.ts';
 import { REASONS, type ReasonCode } from '../../policy/index.ts';
 import type { RunStatus } from '../status.ts';
 import type { RunSpan, WaitingRow } from '../store/index.ts';
-import { formatCounted, formatDuration, formatUsd } from '../units.ts';
+import { formatCounted, formatDuration, formatUnpriced, formatUsd } from '../units.ts';
 import { findDefinitions } from './definitions.ts';
 import { type RunCall, type RunFacts, toFacts } from './facts.ts';
 
@@ -189,9 +189,8 @@ function cost({ modelCalls, unpriced, costUsd }: RunFacts, spans: readonly RunSp
   const first = unpriced[0];
   if (first === undefined) return [{ text: `${formatUsd(costUsd)}${definitions(spans)}` }];
   if (unpriced.length === modelCalls.length) {
-    return [
-      { text: `unpriced: no price is known for ${clipped(first.model ?? 'the model')}`, span: first.id },
-    ];
+    const why = formatUnpriced(first.costSource ?? '', clipped(first.model ?? 'the model'));
+    return [{ text: `unpriced: ${why}`, span: first.id }];
   }
   const count = formatCounted(unpriced.length, 'model call');
   return [{ text: `${formatUsd(costUsd)} and ${count} unpriced`, span: first.id }];

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../postgres/index.ts';
+import { conditionOfStatus } from '../status.ts';
 import type { Condition } from './condition.ts';
 import { findPercentile } from './duration-classes.ts';
 import { ask } from './run-row.ts';
@@ -72,7 +73,7 @@ function toPart(time: string, since: number): string {
 
 /** Columns of one run, each a number. */
 const ONE_RUN = `r.is_failed::integer AS failed, r.contradicted::integer AS contradicted,
-        (r.unsupported AND NOT r.contradicted)::integer AS unsupported, (r.held > 0)::integer AS held, r.cost_usd, r.unpriced`;
+        (r.unsupported AND NOT r.contradicted)::integer AS unsupported, (${conditionOfStatus('held')})::integer AS held, r.cost_usd, r.unpriced`;
 
 const SUMS = ['failed', 'contradicted', 'unsupported', 'held', 'cost_usd', 'unpriced'] as const;
 const SUMMED = SUMS.map((name) => `coalesce(sum(${name}), 0)::float8 AS ${name}`).join(', ');

@@ -1,4 +1,4 @@
-import { ownTurn, printableLine, semconv } from '../../base/index.ts';
+import { ownTurn, printableLine } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { type Failure, SPAN_MESSAGE } from '../status.ts';
 import { MAY_SPEAK } from './condition.ts';
@@ -24,7 +24,7 @@ const FIRST_SPANS = `SELECT t.span_name AS name, t.scope, t.events, t.parent_spa
 
 /** A tool tells more than a model, and both more than what is above them; of several the last. */
 const FAILURE = `SELECT coalesce(t.tool_name, t.span_name) AS what,
-    left(coalesce(${SPAN_MESSAGE}, t.attributes->>'${semconv.ATTR_ERROR_TYPE}'), ${4 * MAX_WHY_CHARS}) AS why
+    left(${SPAN_MESSAGE}, ${4 * MAX_WHY_CHARS}) AS why
   FROM mcp_traces t WHERE t.trace_id = wanted.id::uuid AND t.status_code = 'error'
     AND mcp_traces_status(t.status_code, t.policy_decision, t.gate_blocked) = 'failed'
   ORDER BY t.tool_name IS NULL, t.parent_span_id IS NULL, t.end_time DESC LIMIT 1`;

@@ -180,19 +180,25 @@ interface RunPickProps {
   readonly alike?: readonly RunRow[] | undefined;
 }
 
-const WEEK_MS = 7 * 86_400_000;
+const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
+/** As far back as a list goes. */
+const MAX_DAYS = 399;
 
-function toAddress(q: string): string {
-  const since = Math.floor((Date.now() - WEEK_MS) / HOUR_MS) * HOUR_MS;
+function toAddress(q: string, days = 7): string {
+  const since = Math.floor((Date.now() - days * DAY_MS) / HOUR_MS) * HOUR_MS;
   return `/api/runs?${new URLSearchParams({ q, since: String(since), limit: '200' })}`;
 }
 
 function RunPick({ side, route, filter, alike = [] }: RunPickProps) {
   const { data } = useData<RunList>(toAddress(filter), 'once');
+  const id = route.query.get(side);
+  // The list takes longer, and may not reach back to it.
+  const chosen = useData<RunList>(id ? toAddress(`run:${id}`, MAX_DAYS) : undefined, 'once').data;
   const same = new Map(alike.map((run) => [run.id, run]));
-  const runs = [...same.values(), ...(data?.runs ?? []).filter(({ id }) => !same.has(id))];
-  const options = runs.map((run): readonly [string, string] => [
+  const listed = [...alike, ...(chosen?.runs ?? []), ...(data?.runs ?? [])];
+  const runs = new Map(listed.map((run) => [run.id, run]));
+  const options = [...runs.values()].map((run): readonly [string, string] => [
     run.id,
     `${same.has(run.id) ? 'Same prompt · ' : ''}${new Date(run.startMs).toLocaleString('en-GB')} · ${run.name} · ${run.models[0] ?? run.service ?? ''} · ${run.id.slice(0, 8)}`,
   ]);

@@ -205,7 +205,7 @@ function Answer({ side, words }: { side: string; words: readonly AnswerWord[] })
 }
 
 function shown(name: ComparedFigure['name'], value: number | null): string {
-  if (value === null) return 'unpriced';
+  if (value === null) return name === 'cost_usd' ? 'unpriced' : 'not known';
   if (name === 'cost_usd') return formatUsd(value);
   return name === 'duration_ms' ? formatDuration(value) : formatCount(value);
 }

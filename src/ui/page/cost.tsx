@@ -124,9 +124,9 @@ export function Cost({ route }: { route: Route }) {
               </tbody>
               <tfoot>
                 <tr>
-                  <td>Priced</td>
+                  <td>Total</td>
                   <td class="num">
-                    <Count of={counted.reduce((sum, one) => sum + one.calls - one.unpriced, 0)} />
+                    <Count of={counted.reduce((sum, one) => sum + one.calls, 0)} />
                   </td>
                   <td class="hm" />
                   <td class="num">

@@ -3,14 +3,14 @@ import { Icon, Time } from './parts.tsx';
 import { brief } from './payload.tsx';
 import { link } from './route.ts';
 
-/** Whether a request for an approval is that of a span: of the gate that asked, or of its wait. */
+/** Whether a request for approval belongs to a span: to the gate that asked, or to its wait. */
 export function isRequestFor(request: WaitingRow, { id, reviewId }: RunSpan): boolean {
   return request.id === reviewId || request.span === id;
 }
 
 const isOpen = ({ status }: WaitingRow) => status === 'pending' || status === 'claimed';
 
-/** What became of a request: the way to decide it, or who has. */
+/** The outcome of a request: a link to decide it, or who decided. */
 export function Decided({ request }: { request: WaitingRow }) {
   const { id, decidedMs, isAwaited } = request;
   return (

@@ -23,7 +23,7 @@ let heardMs = Date.now();
 let events: EventSource | undefined;
 const watchers = new Set<Watcher>();
 
-/** Told when runs or what waits may have changed, and when the connection has. */
+/** Calls the watcher when runs or waiting requests may have changed, and when the connection has. */
 export function watch(watcher: Watcher): () => void {
   watchers.add(watcher);
   return () => {
@@ -45,7 +45,7 @@ function setConnection(lost: PageConnection['lost'], why = ''): void {
   tell('connection');
 }
 
-/** Listens to the server as long as the page is open, and connects again whatever became of it. */
+/** Listens to the server as long as the page is open, and reconnects after any loss. */
 export function startLive(): void {
   listen();
   setInterval(() => {
@@ -62,7 +62,7 @@ function listen(): void {
       act(String((event as MessageEvent).data));
     });
   on('beat', () => {
-    // It lives; whether its database does is said apart.
+    // The server is alive; it reports its database separately.
     if (connection.lost !== 'database') setConnection(undefined);
   });
   on('down', (data) => setConnection('database', String(JSON.parse(data))));

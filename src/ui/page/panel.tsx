@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import {
   filterValue,
   formatCount,
+  formatUnpriced,
   type RunRow,
   type RunSpan,
   type Said,
@@ -114,7 +115,9 @@ export function Panel({ run, span, spans, said: stored, approval, reasons, isRaw
           {sort === 'model' && span.costSource !== null && (
             <>
               <Usd of={span.costUsd} />{' '}
-              <span class="sub">{span.costUsd === null ? 'no price is known' : span.costSource}</span>
+              <span class="sub">
+                {span.costUsd === null ? formatUnpriced(span.costSource) : span.costSource}
+              </span>
             </>
           )}
         </Fact>

@@ -30,9 +30,9 @@ export interface RunAnswer {
   readonly spans: readonly SentSpan[];
   readonly said: readonly Said[];
   readonly explanation: readonly SentencePart[];
-  /** What calls of it were held for, and what became of that. */
+  /** The approvals its calls waited for, and their outcomes. */
   readonly approvals: readonly WaitingRow[];
-  /** The reasons of its gate in words. */
+  /** Its gate's reasons in words. */
   readonly reasons: Readonly<Record<string, string>>;
 }
 

@@ -24,11 +24,11 @@ function toShown({ measure, threshold }: SavedView): string {
 
 interface KeptViews {
   readonly views: readonly SavedView[];
-  /** Null where nobody is told of thresholds. */
+  /** Null where no webhook is set. */
   readonly webhook: { readonly problem: { readonly message: string; readonly atMs: number } | null } | null;
 }
 
-/** The views that were kept: each one click away; and this one, to keep. */
+/** The saved views, each one click away, and a form that saves the current one. */
 export function SavedViews({ route }: { route: Route }) {
   const [isOpen, setOpen] = useState(false);
   const [trouble, setTrouble] = useState('');
@@ -64,37 +64,37 @@ export function SavedViews({ route }: { route: Route }) {
           </a>
           {view.measure !== null && (
             <span class={view.isOver ? 'neg' : 'sub'}>
-              {view.isOver ? 'is above' : 'tells above'} {toShown(view)}
+              {view.isOver ? 'now above' : 'alerts above'} {toShown(view)}
             </span>
           )}
           <button
             type="button"
             class="ib"
-            aria-label={`Forget ${view.name}`}
+            aria-label={`Delete ${view.name}`}
             onClick={() => void send(`/api/views/${view.id}/remove`, {})}
           >
             <Icon name="close" />
           </button>
         </p>
       ))}
-      {data !== undefined && views.length === 0 && <p class="sub">No view is kept yet.</p>}
+      {data !== undefined && views.length === 0 && <p class="sub">No saved views yet.</p>}
       {data?.webhook === null && views.some(({ measure }) => measure !== null) && (
         <p class="sub">
-          Nobody is told: start <code>up</code> or <code>ui</code> with <code>--webhook URL</code>.
+          Alerts go nowhere: start <code>up</code> or <code>ui</code> with <code>--webhook URL</code>.
         </p>
       )}
       {data?.webhook?.problem && (
         <p class="note off">
           <Icon name="failed" />
           <span>
-            For the webhook, tried at <Time ms={data.webhook.problem.atMs} /> and again later:{' '}
+            The webhook failed at <Time ms={data.webhook.problem.atMs} /> and is tried again:{' '}
             {data.webhook.problem.message}
           </span>
         </p>
       )}
-      <MenuForm button="Keep" trouble={trouble} onSubmit={save}>
+      <MenuForm button="Save" trouble={trouble} onSubmit={save}>
         <label>
-          Keep this view as
+          Save this view as
           <input name="name" required maxLength={100} autocomplete="off" />
         </label>
         <label>

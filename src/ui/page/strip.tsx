@@ -36,7 +36,7 @@ export function Strip({ metrics, route }: { metrics: RunMetrics; route: Route })
         parts={parts}
         label="Runs"
         value={<Count of={runs} />}
-        note="in this range"
+        note="handshakes left out"
         bars={of((b) => b.runs)}
         show={formatCount}
       />
@@ -45,7 +45,7 @@ export function Strip({ metrics, route }: { metrics: RunMetrics; route: Route })
         label="Failed"
         href={filtered('status:failed')}
         value={<Count of={failed} />}
-        note={share}
+        note={failed === 0 ? '' : `${share}, not recovered`}
         bars={of((b) => b.failed)}
         tone="bad"
         show={formatCount}
@@ -82,7 +82,7 @@ export function Strip({ metrics, route }: { metrics: RunMetrics; route: Route })
         label="Held for approval"
         href={filtered('status:held')}
         value={<Count of={held} />}
-        note="runs with a call that waited"
+        note="runs with a call not made"
         bars={of((b) => b.held)}
         tone="warn"
         show={formatCount}
