@@ -4,11 +4,11 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { listen } from './support/http-server.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const MAIN = fileURLToPath(new URL('../lib/cli.js', import.meta.url));
@@ -178,8 +178,8 @@ for (const { client, bin, answer, isAnswered, args, prepare, env } of LIST)
       }
       response.end();
     });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await using provider = await listen(server);
+    const url = provider.origin;
     const base = { PATH: process.env.PATH ?? '', HOME: home, SAFE_TRACE_DIR: join(tempDir(), 'traces') };
     for (const folder of ['.claude', '.codex', '.gemini']) mkdirSync(join(home, folder));
     const install = [MAIN, 'hook', 'install', client, '--policy', policy, '--enforce'];
@@ -203,6 +203,4 @@ for (const { client, bin, answer, isAnswered, args, prepare, env } of LIST)
       readFileSync(log, 'utf8'),
       /mcp-observatory: Rule f allows files\/write, not with these arguments/,
     );
-    server.close();
-    server.closeAllConnections();
   });

@@ -15,6 +15,7 @@ import {
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { spoolStatus } from '../src/durable/index.ts';
 import { CollectingExporter, end, processorOf, unreachable } from './support/collecting-exporter.ts';
+import { listen } from './support/http-server.ts';
 import { idsOf, manySpans } from './support/many-spans.ts';
 import { captureDiagOf } from './support/observed.ts';
 import { sized } from './support/size.ts';
@@ -332,10 +333,8 @@ describe('with a spool', () => {
         response.setHeader('content-type', 'application/json').end('{}');
       });
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const address = server.address();
-    assert.ok(address !== null && typeof address === 'object');
-    const url = `http://127.0.0.1:${address.port}/v1/traces`;
+    await using listening = await listen(server);
+    const url = `${listening.origin}/v1/traces`;
     const processor = processorOf(new OTLPTraceExporter({ url, timeoutMillis: 300 }), withSpool());
     const spans = manySpans(1500);
     end(processor, spans);
@@ -346,7 +345,5 @@ describe('with a spool', () => {
     await waitUntil(() => received.size === 1500);
     assert.deepEqual([...received].sort(), idsOf(spans));
     await processor.shutdown();
-    server.closeAllConnections();
-    server.close();
   });
 });

@@ -1,7 +1,6 @@
 // Runs with the others that hook the MCP SDKs: the hook of require() stays in the process.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -13,6 +12,7 @@ import { McpInstrumentation } from '../src/instrumentation/mcp/index.ts';
 import { toTarget } from '../src/instrumentation/mcp/methods.ts';
 import { errorFacts } from '../src/instrumentation/shared/index.ts';
 import { readInteractions, takeInteraction } from '../src/interaction/index.ts';
+import { listen } from './support/http-server.ts';
 import { SDKS, type Sdk, v1 } from './support/mcp-sdks.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
 
@@ -178,12 +178,11 @@ test('headers and credentials of an HTTP connection stay out', async () => {
     Object.assign(req, { auth: { token: SECRET, clientId: 'c', scopes: [] } });
     void transport.handleRequest(req, res);
   });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  await using listening = await listen(http);
   const client = new Client({ name: 'c', version: '1' });
   try {
-    const { port } = http.address() as AddressInfo;
     const requestInit = { headers: { authorization: `Bearer ${SECRET}`, cookie: SECRET } };
-    const url = new URL(`http://127.0.0.1:${port}/mcp?key=${SECRET}`);
+    const url = new URL(`${listening.origin}/mcp?key=${SECRET}`);
     await client.connect(new StreamableHTTPClientTransport(url, { requestInit }) as never);
     await client.callTool({ name: 'echo', arguments: { text: 'x' } });
     assert.equal(bench.span('tools/call echo', 1).attributes['mcp.session.id'], 'session-1');
@@ -193,8 +192,6 @@ test('headers and credentials of an HTTP connection stay out', async () => {
     instrumentation.disable();
     await client.close();
     await server.close();
-    http.closeAllConnections();
-    await new Promise((resolve) => http.close(resolve));
   }
 });
 

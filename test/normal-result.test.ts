@@ -1,13 +1,13 @@
 /** The one form of what servers and models send: what is changed of a result, and that nothing else is. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { compileSchema, parseExactJson, withIntegers, writeIntegers } from '../src/json/index.ts';
 import { connectServers, normalResult } from '../src/mcp-client/index.ts';
 import { fitMessages } from '../src/wire/contract/index.ts';
 import { PROVIDERS } from '../src/wire/index.ts';
+import { listen } from './support/http-server.ts';
 import { random } from './support/random.ts';
 
 /** A JSON text made by chance, without integers that no double holds. */
@@ -202,28 +202,23 @@ async function serveIntegers(isStream: boolean, calls: string[]) {
     response.setHeader('content-type', isStream ? 'text/event-stream' : 'application/json');
     response.end(isStream ? `data: ${answer}\n\n` : answer);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return server;
+  return listen(server);
 }
 
 for (const protocol of ['v1', 'v2'] as const) {
   test(`integers beyond 2^53 are exact over HTTP, to the tool and back, client ${protocol}`, async () => {
     for (const isStream of [false, true]) {
       const calls: string[] = [];
-      const server = await serveIntegers(isStream, calls);
-      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
-      {
-        await using pool = await connectServers({ mcpServers: { ids: { url, type: 'http', protocol } } });
-        const outcome = await pool.callTool('ids', 'get', { id: '1234567890123456789' });
-        assert.match(calls[0] ?? '', /"id":1234567890123456789[,}]/);
-        assert.equal(outcome.kind, 'ok');
-        assert.deepEqual(outcome.kind === 'ok' && outcome.result.structuredContent, {
-          id: '9223372036854775807',
-          deep: [{ id: '-9007199254740993' }],
-        });
-      }
-      server.closeAllConnections();
-      server.close();
+      await using server = await serveIntegers(isStream, calls);
+      const url = `${server.origin}/mcp`;
+      await using pool = await connectServers({ mcpServers: { ids: { url, type: 'http', protocol } } });
+      const outcome = await pool.callTool('ids', 'get', { id: '1234567890123456789' });
+      assert.match(calls[0] ?? '', /"id":1234567890123456789[,}]/);
+      assert.equal(outcome.kind, 'ok');
+      assert.deepEqual(outcome.kind === 'ok' && outcome.result.structuredContent, {
+        id: '9223372036854775807',
+        deep: [{ id: '-9007199254740993' }],
+      });
     }
   });
 }

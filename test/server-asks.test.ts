@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,6 +10,7 @@ import { answersInTurn } from '../src/mcp-client/answers-in-turn.ts';
 import { connectServers } from '../src/mcp-client/index.ts';
 import { RetryField } from '../src/mcp-client/retry-field.ts';
 import { askingStdio } from './support/hostile-server.ts';
+import { listen } from './support/http-server.ts';
 import { assertFree } from './support/loop-hold.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -65,23 +65,17 @@ test('a server over HTTP that takes no answers is read no further, and closed wi
     const headers = { 'content-type': 'application/json' };
     return response.writeHead(200, headers).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
   });
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  try {
-    const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
-    for (const protocol of ['v1', 'v2']) {
-      await assertFree(`the flood and the close, client ${protocol}`, async () => {
-        answers = 0;
-        const pool = await connectServers({ mcpServers: { s: { url, protocol } } });
-        await stopped(() => asked);
-        assert.equal(answers, 8);
-        assert.equal(pool.server('s').state, 'ready');
-        await pool.close();
-      });
-    }
-  } finally {
-    http.closeAllConnections();
-    http.close();
+  await using server = await listen(http);
+  const url = `${server.origin}/mcp`;
+  for (const protocol of ['v1', 'v2']) {
+    await assertFree(`the flood and the close, client ${protocol}`, async () => {
+      answers = 0;
+      const pool = await connectServers({ mcpServers: { s: { url, protocol } } });
+      await stopped(() => asked);
+      assert.equal(answers, 8);
+      assert.equal(pool.server('s').state, 'ready');
+      await pool.close();
+    });
   }
 });
 

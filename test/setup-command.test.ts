@@ -28,8 +28,16 @@ const write = (folder: string, files: Readonly<Record<string, string>>) => {
 };
 const read = (folder: string, name: string) =>
   existsSync(join(folder, name)) ? readFileSync(join(folder, name), 'utf8') : undefined;
-const setup = (folder: string, ...flags: string[]) =>
-  runCommand(setupCommand, ['--folder', folder, '--no-install', '--no-run', ...flags], [], { HOME: folder });
+const INSTALLED = [
+  'mcp-observatory',
+  '@opentelemetry/api',
+  '@opentelemetry/sdk-trace-node',
+  '@opentelemetry/exporter-trace-otlp-http',
+].map((name) => [`node_modules/${name}/package.json`, '{"version":"2.0.0"}'] as const);
+const setup = (folder: string, ...flags: string[]) => {
+  write(folder, Object.fromEntries(INSTALLED));
+  return runCommand(setupCommand, ['--folder', folder, '--no-run', ...flags], [], { HOME: folder });
+};
 
 /** What a folder holds, and what its files become. */
 const CASES: Readonly<Record<string, readonly [Record<string, string>, Record<string, string>]>> = {
@@ -51,6 +59,37 @@ const CASES: Readonly<Record<string, readonly [Record<string, string>, Record<st
     {
       'package.json':
         '{"scripts":{"start":"tsc && NODE_ENV=production cross-env A=1 node --import mcp-observatory/register dist/main","start:dev":"nest start --exec \\"node --import mcp-observatory/register\\" --watch","serve":"nodemon --exec \\"node --import mcp-observatory/register\\" app.js"}}',
+    },
+  ],
+  'programs of Bun, and flags before the name of one': [
+    {
+      'package.json':
+        '{"scripts":{"start":"A=\'x y\' bun run app.ts","start:b":"bun --watch run b.ts","dev":"bun run build"}}',
+    },
+    {
+      'package.json':
+        '{"scripts":{"start":"A=\'x y\' bun --preload=mcp-observatory/register run app.ts","start:b":"bun --preload=mcp-observatory/register --watch run b.ts","dev":"bun run build"}}',
+    },
+  ],
+  'tools of packages that start the program': [
+    {
+      'package.json':
+        '{"scripts":{"start":"A=1 serve-it ./build","dev":"npx serve-it","start:b":"NODE_OPTIONS=-x serve-it","serve":"other"}}',
+      'node_modules/.bin/serve-it': '',
+    },
+    {
+      'package.json':
+        '{"scripts":{"start":"NODE_OPTIONS=\'--import mcp-observatory/register\' A=1 serve-it ./build","dev":"NODE_OPTIONS=\'--import mcp-observatory/register\' npx serve-it","start:b":"NODE_OPTIONS=-x serve-it","serve":"other"}}',
+    },
+  ],
+  'tools beside a program of their own folder': [
+    {
+      'package.json': '{"scripts":{"start":"node app.js","dev":"compile-it --watch"}}',
+      'node_modules/.bin/compile-it': '',
+    },
+    {
+      'package.json':
+        '{"scripts":{"start":"node --import mcp-observatory/register app.js","dev":"compile-it --watch"}}',
     },
   ],
   'a program without a script, and the servers that clients start': [
@@ -176,7 +215,7 @@ test('a set-up that was ended before it wrote a file leaves nothing to undo', as
   write(folder, { 'package.json': '{}', [`package.json${BACKUP}`]: toBackup('{}', '{ }') });
   const { code, stdout } = await setup(folder, '--undo');
   assert.equal(code, 0, stdout);
-  assert.deepEqual(readdirSync(folder), ['package.json']);
+  assert.deepEqual(readdirSync(folder), ['node_modules', 'package.json']);
 });
 
 test('setup prints no key that a file holds, and says that a backup holds it', async () => {
@@ -193,7 +232,7 @@ test('setup prints no key that a file holds, and says that a backup holds it', a
   assert.match(stdout, /do not commit/);
 });
 
-test('nothing is written where its user has to install in a workspace above first', async () => {
+test('nothing is written where its user has to install first, and what is missing is said', async () => {
   const root = tempDir();
   write(root, { 'package.json': '{"workspaces":["a"]}', 'a/package.json': '{"scripts":{"start":"node ."}}' });
   const { stdout } = await runCommand(setupCommand, ['--folder', join(root, 'a'), '--no-run'], [], {
@@ -205,6 +244,13 @@ test('nothing is written where its user has to install in a workspace above firs
     'package.json',
     'package.json',
   ]);
+  const alone = tempDir();
+  write(alone, { 'package.json': '{"scripts":{"start":"node ."}}' });
+  const args = ['--folder', alone, '--no-install'];
+  const { code, stdout: said } = await runCommand(setupCommand, args, [], { HOME: root });
+  assert.equal(code, 1);
+  assert.match(said, /\nInstall what is missing.*: npm install mcp-observatory@\S+ .*\nNothing is written\n/);
+  assert.deepEqual(readdirSync(alone), ['package.json']);
   await assert.rejects(setup(root), /root of a workspace.*Run setup in the folder of the program/);
 });
 
@@ -246,7 +292,7 @@ test('setup says what to write where it cannot', async () => {
   assert.match((await setup(folder)).stdout, /dev script 'vite dev' starts nothing that is known/);
   const ofFunction = '{"devDependencies":{"@types/aws-lambda":"8"}}';
   write(folder, { 'package.json': ofFunction, 'index.mjs': 'export const handler = () => {};' });
-  const { stdout } = await runCommand(setupCommand, ['--folder', folder, '--no-install'], [], {});
+  const { stdout } = await setup(folder);
   assert.match(stdout, /AWS Lambda\n(?:.*\n)*Set NODE_OPTIONS='--import .* of the function/);
   assert.equal(read(folder, 'package.json'), ofFunction);
   write(folder, {

@@ -109,16 +109,18 @@ const STARTS = /^(?:start|dev|serve)(?::|$)/;
 function planScripts({ folder, manifest, kinds }: Project, given: string | undefined): SetupPlan {
   const path = findEditable(join(folder, 'package.json'));
   const scripts = readObject(manifest.scripts);
-  const started = Object.entries(scripts).flatMap(([name, script]) => {
+  const known = Object.entries(scripts).flatMap(([name, script]) => {
     const launch = STARTS.test(name) && typeof script === 'string' ? withRegister(script, folder) : undefined;
     return launch === undefined ? [] : [{ ...launch, name }];
   });
+  const started = known.filter(({ isTool }) => !isTool);
   // A file of a function is started by its platform alone.
   const isFunction = kinds.includes(LAMBDA);
   const found = isFunction ? undefined : defaultStart(folder, manifest);
   const main = Object.hasOwn(scripts, 'start') ? undefined : (given ?? found);
   const added = main === undefined || started.length > 0 ? undefined : withRegister(main, folder);
-  const launches = added === undefined ? started : [{ ...added, name: 'start' }];
+  const programs = added === undefined ? started : [{ ...added, name: 'start' }];
+  const launches = programs.length > 0 ? programs : known;
   const before = readIfThere(path);
   const text = launches.reduce(
     (all, { name, command }) => withScript(path, all, name, command),

@@ -1,10 +1,13 @@
 /** How a program comes to load `mcp-observatory/register`: the flags that what starts it takes. */
 import { existsSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 
 const REGISTER = 'mcp-observatory/register';
 const FLAGS = `--import ${REGISTER}`;
 const EXEC = `--exec "node ${FLAGS}"`;
+/** Before what takes no flags of Node. The shell of Windows has no such form. */
+const OPTIONS = `NODE_OPTIONS='${FLAGS}' `;
 
 /**
  * What starts programs, and the flags after its name: nodejs.org/api/cli.html, tsx.is/node-enhancement,
@@ -14,14 +17,15 @@ const LAUNCHERS: Readonly<Record<string, string>> = {
   node: FLAGS,
   tsx: FLAGS,
   'tsx watch': FLAGS,
-  bun: `--preload ${REGISTER}`,
+  // In one word: before the word 'run' Bun takes no other form.
+  bun: `--preload=${REGISTER}`,
   nodemon: EXEC,
   'nest start': EXEC,
 };
 
 /** What stands before the name of a program. */
 const BEFORE = /^(?:\w+=.*|cross-env|env|npx|exec)$/s;
-const WORD = /&&|\|\||[;|&]|"[^"]*"|'[^']*'|[^\s"';|&]+/g;
+const WORD = /&&|\|\||[;|&]|(?:"[^"]*"|'[^']*'|[^\s"';|&])+/g;
 const MAX_CHARS = 4096;
 
 export interface Launch {
@@ -29,10 +33,13 @@ export interface Launch {
   /** The file that it runs, in the folder; null where that is not seen. */
   readonly entry: string | null;
   readonly isThere: boolean;
+  /** Whether it is a tool of a package, which may start anything. */
+  readonly isTool: boolean;
 }
 
 interface Word {
   readonly text: string;
+  readonly start: number;
   readonly end: number;
 }
 
@@ -48,11 +55,16 @@ export function withRegister(command: string, folder: string): Launch | undefine
     const name = isPair ? `${word.text} ${next.text}` : word.text;
     const flags = Object.hasOwn(LAUNCHERS, name) ? LAUNCHERS[name] : undefined;
     const rest = words.slice(first + (isPair ? 2 : 1));
-    if (flags === undefined || !startsFile(name, rest)) continue;
-    const { end } = isPair ? next : word;
+    const isTool = flags === undefined && hasTool(folder, name);
+    if (!isTool && (flags === undefined || !startsFile(name, rest))) continue;
     const isDone = words.some(({ text }) => text.includes(REGISTER));
+    // Options that are there may be of any form.
+    if (isTool && !isDone && words.some(({ text }) => text.startsWith('NODE_OPTIONS='))) continue;
+    const at = isTool ? (words[0]?.start ?? 0) : isPair ? next.end : word.end;
+    const added = isDone ? '' : isTool ? OPTIONS : ` ${flags}`;
     return {
-      command: isDone ? command : `${command.slice(0, end)} ${flags}${command.slice(end)}`,
+      command: `${command.slice(0, at)}${added}${command.slice(at)}`,
+      isTool,
       ...findEntry(rest, folder),
     };
   }
@@ -63,9 +75,16 @@ function listCommands(command: string): Word[][] {
   const commands: Word[][] = [[]];
   for (const { 0: text, index } of command.matchAll(WORD)) {
     if (/^[;|&]/.test(text)) commands.push([]);
-    else commands.at(-1)?.push({ text, end: index + text.length });
+    else commands.at(-1)?.push({ text, start: index, end: index + text.length });
   }
   return commands;
+}
+
+/** Whether it is a command of a package that the folder has, which mostly is a program of Node. */
+function hasTool(folder: string, name: string): boolean {
+  if (process.platform === 'win32' || !/^[\w@.-]+$/.test(name)) return false;
+  const places = createRequire(join(folder, 'package.json')).resolve.paths(name) ?? [];
+  return places.some((place) => existsSync(join(place, '.bin', name)));
 }
 
 /** Whether it starts a file, and no other program for it. */

@@ -84,6 +84,8 @@ export async function installPackages(
     await promisify(execFile)(file, words, options);
     return undefined;
   } catch (error) {
-    return `They could not be installed: ${errorMessage(error).slice(0, 1000)}`;
+    // Yarn and pnpm say why on stdout.
+    const { stdout = '' } = error as { readonly stdout?: string };
+    return `They could not be installed: ${errorMessage(error).slice(0, 1000)}${stdout.slice(-1000)}`;
   }
 }

@@ -46,7 +46,7 @@ Options:
                    on stdio or at /mcp; any other server needs a request while setup waits
   --wait SECONDS   how long to wait for a span (default ${WAIT_SECONDS})
   --no-run         only write
-  --no-install     only print which packages are missing
+  --no-install     where packages are missing, only print which: nothing is written before they are there
   --dry-run        only show what would be written
   --undo           restore each file byte by byte, unless it was changed since. Packages stay in node_modules
   --json           print one JSON document
@@ -162,8 +162,7 @@ async function setUpFolder(
   report.install = missing?.command.join(' ') ?? null;
   if (report.install !== null) say(`Packages: ${report.install}`);
   if (values['dry-run'] === true) return;
-  const installs = values['no-install'] !== true;
-  if (missing?.isWithin === true && installs) {
+  if (missing?.isWithin === true && values['no-install'] !== true) {
     io.stderr.writeLine('Installing them ...');
     report.problems.push(...[await installPackages(missing, folder, io)].filter((why) => why !== undefined));
   } else if (missing !== undefined) {
@@ -171,15 +170,14 @@ async function setUpFolder(
     report.problems.push(`${why}Install what is missing, then run setup again: ${report.install}`);
   }
   // What its user installs changes package.json, and an undo restores no file that was changed since.
-  if (installs && report.problems.length > 0) {
+  if (report.problems.length > 0) {
     report.problems.push('Nothing is written');
     return;
   }
   const plan = planChanges(project, values.run);
   writeChanges(folder, plan.changes, originals);
   if (plan.changes.length > 0) report.notes.push(KEPT);
-  if (report.problems.length === 0 && values['no-run'] !== true)
-    await runOnce(project, plan, io, waitMs, report, say);
+  if (values['no-run'] !== true) await runOnce(project, plan, io, waitMs, report, say);
 }
 
 function showChange({ before, text }: FileEdit, file: string, report: Report, say: Say): void {
