@@ -114,12 +114,14 @@ test('a result in the one form is the same object', () => {
   }
 });
 
-test('what a tool returned in place of content is its content, but for what is no result of a tool', () => {
+test('what a tool returned in place of content is its content, also in lists of lists, but for what is no result of a tool', () => {
   const text = (text: string) => [{ type: 'text', text }];
   const bare = { rows: 3, isError: false };
   for (const more of [{}, { content: [] }, { content: null }])
     assert.deepEqual(normalResult({ ...bare, ...more }).content, text('{"rows":3}'));
   assert.deepEqual(normalResult({ content: [{ text: 'no type' }] }).content, text('no type'));
+  const nested = { content: [text('one'), ...text('two')] };
+  assert.deepEqual(normalResult(nested).content, [...text('one'), ...text('two')]);
   for (const whole of [
     { content: [], isError: true },
     { content: [], structuredContent: { a: 1 }, rows: 3 },

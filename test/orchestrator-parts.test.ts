@@ -429,6 +429,11 @@ test('a result looks failed by how it begins or by its error member, and not by 
     { success: false, message: 'no permission' },
     { error: 'no such row' },
     { isError: true, message: 'x' },
+    { status: 'error', message: 'no such sheet' },
+    { type: 'about:blank', title: 'Not Found', status: 404, detail: 'No such project' },
+    { data: null, errors: [{ message: 'no such field' }] },
+    { result: { type: 'error', error: 'rate limit reached' } },
+    "EACCES: permission denied, open '/etc/shadow'",
   ])
     assert.ok(looks(failed), JSON.stringify(failed));
   for (const fine of [
@@ -444,6 +449,12 @@ test('a result looks failed by how it begins or by its error member, and not by 
     '[{"error": "old"}]',
     { error: null, rows: [] },
     { errors: 0 },
+    { status: 'error', message: 'disk full', host: 'a row of a monitor' },
+    { title: 'Not Found', status: 404, hits: 12 },
+    { data: { a: 1 }, errors: [{ message: 'a part' }] },
+    { errors: [{ line: 1, message: 'found by a linter' }] },
+    { result: { id: 1, error: null } },
+    'EXAMPLE: how to call it',
     `Error: ${'a log line\n'.repeat(1_000)}`.padStart(6_000),
   ])
     assert.ok(!looks(fine), JSON.stringify(fine).slice(0, 80));
@@ -557,13 +568,15 @@ test('results of every block type are put into words once', () => {
       { type: 'audio', mimeType: 'audio/wav', data: 'aGk=' },
       { type: 'resource_link', uri: 'file:///a', name: 'a' },
       { type: 'resource', uri: 'file:///b', text: 'body' },
+      { type: 'resource', uri: 'file:///c', mimeType: 'x/y', blob: Buffer.from('é\n').toString('base64') },
+      { type: 'resource', uri: 'file:///d', mimeType: 'x/z', blob: 'UEsDBAA=' },
       { type: 'unknown', block: { type: 'new' } },
     ],
     structuredContent: { said: 'hello' },
   });
   assert.equal(
     shown.text,
-    'hello\n[audio/wav audio, 2 bytes]\n[resource file:///a, name: a]\nbody\n{"type":"new"}',
+    'hello\n[audio/wav audio, 2 bytes]\n[resource file:///a, name: a]\nbody\né\n\n[resource file:///d, x/z, 5 bytes]\n{"type":"new"}',
   );
   assert.equal(shown.images.length, 1);
   assert.equal(showResult({ content: [], structuredContent: { a: 1 } }).text, '{"a":1}');

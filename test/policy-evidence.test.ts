@@ -103,6 +103,7 @@ test('in other languages too, a quote leaves out nothing that turns its sentence
     ['不得与外部人员共享系统的登录密码。', '与外部人员共享系统的登录密码'],
     ['外部の人とパスワードを共有してはいけません。', '外部の人とパスワードを共有'],
     ['외부 사람과 비밀번호를 절대 공유하지 마십시오.', '외부 사람과 비밀번호를 절대'],
+    ['ห้ามส่งรหัสผ่านให้บุคคลภายนอกทางอีเมล', 'ส่งรหัสผ่านให้บุคคลภายนอกทางอีเมล'],
     // Nothing is known of how this script denies.
     ['Ποτέ μην μοιράζεστε τους κωδικούς σας.', 'μοιράζεστε τους κωδικούς σας'],
   ];
@@ -111,6 +112,7 @@ test('in other languages too, a quote leaves out nothing that turns its sentence
   const whole: [text: string, quote: string][] = [
     ['员工每年有十天年假。请假需经理批准。', '员工每年有十天年假。'],
     ['根据公司规定，员工每年享有十天带薪年假。', '员工每年享有十天带薪年假'],
+    ['พนักงานได้รับวันหยุดสิบวันต่อปี ต้องขออนุมัติก่อน', 'พนักงานได้รับวันหยุดสิบวันต่อปี'],
     ['払い戻しには30日かかります。連絡してください。', '払い戻しには30日かかります。'],
     // A preposition in Portuguese, a month in German, words of English.
     ['O escritório no Brasil abre às nove da manhã para os clientes.', 'abre às nove da manhã'],
@@ -139,6 +141,7 @@ test('a quote is what a reader sees: of JSON in a text, of Markdown, of HTML, of
   const seen: [text: string, quote: string][] = [
     ['Refunds take up to **30 days** from `purchase`.', 'Refunds take up to 30 days from purchase.'],
     ['See the [refund policy](https://example.com/r) for all.', 'See the refund policy for all.'],
+    ['Route A → B takes 10–12 minutes.', 'Route A -> B takes 10-12 minutes.'],
     ['<p>Orders &gt; 50 take <b>30&nbsp;days</b>.</p>', 'Orders > 50 take 30 days.'],
     [
       'The reimburse-\nment is con\ufb01rmed in \u2265 12 \uff44ays\u2026',

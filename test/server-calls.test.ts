@@ -264,6 +264,20 @@ longTest(
   },
 );
 
+test('of a server that ends before it has listed its tools, the exit is told and not the closed connection', async () => {
+  const result = {
+    protocolVersion: '2025-06-18',
+    capabilities: { tools: {} },
+    serverInfo: { name: 's', version: '1' },
+  };
+  const answer = `JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(text).id, result: ${JSON.stringify(result)} })`;
+  const program = `process.stdin.once('data', (text) => { console.log(${answer}); setTimeout(() => process.exit(7), 300); })`;
+  await using pool = await connectServers({
+    mcpServers: { short: { command: process.execPath, args: ['-e', program] } },
+  });
+  assert.equal(pool.server('short').error?.message, 'Server "short": the process exited with code 7.');
+});
+
 test('a server that sends a message without end is ended', () =>
   withRogue(async (pool) => {
     const outcome = await pool.callTool('rogue', 'flood', {});

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { test } from 'node:test';
 import { ObservatoryError } from '../src/base/errors.ts';
+import { serverEnvironment } from '../src/mcp-client/environment.ts';
 import { loadServerConfig, parseServerConfig } from '../src/mcp-client/index.ts';
 import { cpuMs } from './support/cpu-time.ts';
 import { tempDir } from './support/temp-dir.ts';
@@ -222,4 +223,21 @@ test('messages about environments and headers hold none of their values', () => 
       (error) => error instanceof Error && !error.message.includes('s3cret'),
     );
   }
+});
+
+test('a server gets to know whom its host trusts, and no other variable of it', (t) => {
+  const own = 'GIT_SSL_CAINFO AWS_CA_BUNDLE DENO_CERT NIX_SSL_CERT_FILE HTTPLIB2_CA_CERTS http_proxy'.split(
+    ' ',
+  );
+  const others = 'GITHUB_TOKEN CA_SECRET SSL_CERT_PASSWORD MY_CERT NODE_OPTIONS'.split(' ');
+  const before = { ...process.env };
+  t.after(() => {
+    process.env = before;
+  });
+  for (const name of [...own, ...others]) process.env[name] = '/some/where';
+  const given = serverEnvironment({});
+  assert.deepEqual(
+    [...own, ...others].filter((name) => given[name] !== undefined),
+    own,
+  );
 });

@@ -17,6 +17,7 @@ const TOOLS = [
   'endless_event',
   'endless_lines',
   'many_events',
+  'page',
   'values_json',
   'values_event',
 ].map((name) => ({
@@ -54,6 +55,10 @@ async function hostileServer() {
         return flood(response.writeHead(200, EVENTS), 'data: ', 'x'.repeat(4_096));
       case 'endless_lines':
         return flood(response.writeHead(200, EVENTS), 'data: x\r\n', `data: ${'x'.repeat(1_000)}\r\n`);
+      case 'page':
+        return response
+          .writeHead(500, { 'content-type': 'text/html' })
+          .end(`\n<html><title>Down</title>${'a{b:c}'.repeat(5_000)}`);
       case 'values_json':
         return flood(response.writeHead(200, JSON_BODY), '[', '[],'.repeat(100));
       case 'values_event':
@@ -108,6 +113,17 @@ for (const protocol of ['v1', 'v2'] as const) {
       );
       assert.equal(pool.server('hostile').state, 'dead', tool);
     }
+  });
+
+  test(`a page in place of an answer is no message of many values, client ${protocol}`, async () => {
+    await using server = await hostileServer();
+    await using pool = await connectServers(
+      { mcpServers: { hostile: { url: server.url, protocol } } },
+      { maxMessageValues: MAX_VALUES },
+    );
+    const outcome = await pool.callTool('hostile', 'page', {});
+    assert.match(outcome.kind === 'transport_error' ? outcome.message : outcome.kind, /500.*Down/);
+    assert.equal(pool.server('hostile').state, 'ready');
   });
 
   test(`a stream may be longer than maxMessageBytes where its messages are not, client ${protocol}`, async () => {

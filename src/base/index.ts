@@ -64,7 +64,7 @@ export {
 } from './option-kinds.ts';
 export { packageFile, readVersion } from './package-file.ts';
 export { importPeer, loadPeer } from './peer.ts';
-export { formatPlural } from './plural.ts';
+export { formatPlural, inflect } from './plural.ts';
 export { connectionKey, PortConnections } from './port-connections.ts';
 export { printable, printableLine } from './printable.ts';
 export {

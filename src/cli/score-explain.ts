@@ -54,18 +54,9 @@ function toReason({ kind, start, end, step }: Finding, input: JsonObject): strin
   if (!isObject(called)) return `${said} ${meaningOfFinding(kind)} (${kind})`;
   const text = typeof called.result === 'string' ? called.result : (JSON.stringify(called.result) ?? '');
   const result = text === '' ? '' : `: ${shortened(text, MAX_RESULT)}`;
-  return `says ${said}, but ${String(called.tool)} ${ENDS[kind] ?? 'says otherwise'}${result} (${kind}, call ${(step as number) + 1})`;
+  return `says ${said}, but ${String(called.tool)} ${meaningOfFinding(kind, 'call')}${result} (${kind}, call ${(step as number) + 1})`;
 }
 
-/** What the call against the words did, after its tool. */
-const ENDS: Readonly<Record<string, string>> = {
-  tool_failed_claimed_success: 'failed',
-  tool_never_called: 'did not do it',
-  partial: 'failed, or did only a part',
-  empty_result_confident_answer: 'found nothing',
-  wrong_value: 'gave something else',
-  wrong_negation: 'went well',
-};
 const MAX_WORDS = 80;
 const MAX_RESULT = 120;
 const shortened = (text: string, most: number): string => {

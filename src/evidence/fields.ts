@@ -55,15 +55,20 @@ const findingRecord = (
   ...(startContext !== undefined && { start_context: startContext, end_context: endContext }),
 });
 
-/** Why a finding of a kind stands against the answer, after the words of the answer. */
-const MEANINGS: Readonly<Record<string, string>> = {
-  tool_failed_claimed_success: 'is said to be done, but its call failed',
-  tool_never_called: 'is said to be done, but no call did it',
-  partial: 'is said of all, but a part failed',
-  empty_result_confident_answer: 'is stated, but the calls found nothing',
-  wrong_value: 'is not what the results have',
-  wrong_negation: 'is said to have failed, but its call went well',
-  unsupported_number: 'is in no result, document or request',
-  unsupported_name: 'is in no result, document or request',
+/** Why a finding of a kind stands against the answer: after the words of the answer, and after the tool of a call. */
+const MEANINGS: Readonly<Record<string, readonly [words: string, call?: string]>> = {
+  tool_failed_claimed_success: ['is said to be done, but its call failed', 'failed'],
+  tool_never_called: ['is said to be done, but no call did it', 'did not do it'],
+  partial: ['is said of all, but a part failed', 'failed, or did only a part'],
+  empty_result_confident_answer: ['is stated, but the calls found nothing', 'found nothing'],
+  wrong_value: ['is not what the results have', 'gave something else'],
+  wrong_negation: ['is said to have failed, but its call went well', 'went well'],
+  unsupported_number: ['is in no result, document or request'],
+  unsupported_name: ['is in no result, document or request'],
 };
-export const meaningOfFinding = (kind: string): string => MEANINGS[kind] ?? 'is not as the evidence has it';
+
+/** @param of The words of the answer, or the tool of the call against them. */
+export function meaningOfFinding(kind: string, of: 'words' | 'call' = 'words'): string {
+  const [words = 'is not as the evidence has it', call = 'says otherwise'] = MEANINGS[kind] ?? [];
+  return of === 'words' ? words : call;
+}

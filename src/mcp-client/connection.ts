@@ -267,7 +267,8 @@ export class ServerConnection {
       this.#wasReady = true;
       if (this.tools.length === 0) this.#warnOfNoTools();
     } catch (cause) {
-      const why = deadline.passed ? notReadyWithin(limitMs) : undefined;
+      // Of a server that ended while it listed its tools, its end says more than the error of the request.
+      const why = deadline.passed ? notReadyWithin(limitMs) : link?.lost();
       this.#state = this.#closing.signal.aborted ? 'closed' : this.#wasReady ? 'dead' : 'failed';
       this.#cause = why ?? readReason(cause);
       this.#error = unavailable(this.name, cause, why, link && { stderr: link.stderr() });

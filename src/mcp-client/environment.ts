@@ -29,20 +29,16 @@ const NETWORK: ReadonlySet<string> = new Set([
   'ALL_PROXY',
   'NO_PROXY',
   // https://nodejs.org/api/cli.html#environment-variables
-  'NODE_EXTRA_CA_CERTS',
   'NODE_USE_ENV_PROXY',
   'NODE_USE_SYSTEM_CA',
-  // https://docs.openssl.org/master/man7/openssl-env/
-  'SSL_CERT_FILE',
-  'SSL_CERT_DIR',
-  // https://requests.readthedocs.io/en/latest/user/advanced/#ssl-cert-verification
-  'REQUESTS_CA_BUNDLE',
-  'CURL_CA_BUNDLE',
   // https://docs.npmjs.com/cli/using-npm/config#environment-variables, in either case
   ...['REGISTRY', 'PROXY', 'HTTPS_PROXY', 'NOPROXY', 'CA', 'CAFILE', 'STRICT_SSL'].map(
     (name) => `NPM_CONFIG_${name}`,
   ),
 ]);
+
+/** Where certificates of authorities lie, as OpenSSL, Node, Python, curl, git, Deno, Cargo and AWS name it. */
+const AUTHORITIES = /(?:^|_)(?:CA_?(?:BUNDLE|CERTS?|FILE|INFO|PATH)|SSL_CERT_(?:FILE|DIR)|DENO_CERT)$/;
 
 /** Settings of pip and uv: indexes, mirrors, certificates. */
 const INSTALLER = /^(?:PIP|UV)_/;
@@ -66,7 +62,8 @@ export function serverEnvironment(configured: Environment): Record<string, strin
   for (const name of INHERITED) copy(name);
   for (const name of Object.keys(process.env)) {
     if (name.startsWith('OTEL_') && !OTEL_CREDENTIAL.test(name)) copy(name);
-    if (NETWORK.has(name.toUpperCase().replaceAll('-', '_'))) copy(name);
+    const upper = name.toUpperCase().replaceAll('-', '_');
+    if (NETWORK.has(upper) || AUTHORITIES.test(upper)) copy(name);
     if (INSTALLER.test(name) && !INSTALLER_CREDENTIAL.test(name)) copy(name);
   }
   const span = trace.getSpanContext(context.active());

@@ -33,12 +33,17 @@ export class MessageMeter {
 
   /** Adds the bytes from `start` to `end` to the message. @throws RangeError when the message exceeds a limit. */
   add(bytes: Uint8Array, start = 0, end: number = bytes.length): void {
-    this.#bytes += end - start;
-    if (this.#bytes > this.#maxBytes) throw exceeded('maxMessageBytes', `${this.#maxBytes} bytes`);
+    this.addText(end - start);
     const values = this.#counter.count(bytes, start, end);
     this.#values += values;
     this.#sinceTurn += values;
     if (this.#values > this.#maxValues) throw exceeded('maxMessageValues', `${this.#maxValues} JSON values`);
+  }
+
+  /** Adds bytes that are never parsed. @throws RangeError as `add` does. */
+  addText(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > this.#maxBytes) throw exceeded('maxMessageBytes', `${this.#maxBytes} bytes`);
   }
 
   /** Whether the event loop is to turn before more is read: a flood of small messages is as slow as a large one. */

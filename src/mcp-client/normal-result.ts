@@ -43,8 +43,8 @@ function isErrorIn(value: unknown): true | undefined {
 
 function readBlocks(content: unknown, structure: unknown, raw: JsonObject): unknown {
   if (Array.isArray(content) && content.length > 0) {
-    let isChanged = false;
-    const blocks = content.map((block: unknown) => {
+    let isChanged = content.some(Array.isArray);
+    const blocks = (content as readonly unknown[]).flat().map((block) => {
       const read = readBlock(block);
       isChanged ||= read !== block;
       return read;

@@ -10,6 +10,9 @@ import type { JsonRpcId, JsonRpcMessage } from './session.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
+const SPACE = 0x20;
+/** `<` */
+const MARKUP = 0x3c;
 
 /** What is allowed of the bodies that one connection reads. */
 export interface BodyBounds {
@@ -60,8 +63,12 @@ export function boundMessages(
 type Measure = (chunk: Uint8Array) => Iterable<Uint8Array>;
 
 function bodyMeasure(meter: MessageMeter): Measure {
+  let first: number | undefined;
   return (chunk) => {
-    meter.add(chunk);
+    first ??= chunk.find((byte) => byte > SPACE);
+    // A page has no JSON values, only many characters that would begin one.
+    if (first === MARKUP) meter.addText(chunk.length);
+    else meter.add(chunk);
     return [chunk];
   };
 }

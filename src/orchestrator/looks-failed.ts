@@ -1,4 +1,5 @@
 /** Results that say by their text alone that the call failed: many servers report errors without `isError`. */
+import { constants } from 'node:os';
 import { toolOutcome } from '../interaction/index.ts';
 import { isObject } from '../json/index.ts';
 import { NOTICES } from './prompts.ts';
@@ -27,10 +28,32 @@ const REPORT = /^\W{0,4}(?:last|latest|first|no|total|known|common|mean|average|
 /** Whether a call that succeeded by the protocol says that it failed. */
 export function looksFailed({ success, text, value, images }: Ending): boolean {
   if (!success || images.length > 0 || text.length > MAX_CHARS) return false;
-  const isReported = isObject(value) && (value.success === false || toolOutcome({ response: value }).failed);
-  if (isReported || toolOutcome({ response: text }).failed) return true;
+  if (reportsFailure(value) || toolOutcome({ response: text }).failed) return true;
   const opening = text.slice(0, OPENING_CHARS);
-  return OPENING.test(opening) && !REPORT.test(opening);
+  return isSystemError(opening) || (OPENING.test(opening) && !REPORT.test(opening));
+}
+
+const JSEND_MEMBERS = ['status', 'message', 'code', 'data'];
+
+/** An error member, JSend's error, a problem of RFC 9457, GraphQL's errors without data, or a result that is one of them. */
+function reportsFailure(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { success, status, message, title, type, detail, data, errors, result } = value;
+  const names = Object.keys(value);
+  if (success === false || toolOutcome({ response: value }).failed) return true;
+  if (status === 'error' && typeof message === 'string')
+    return names.every((name) => JSEND_MEMBERS.includes(name));
+  if (data === null && Array.isArray(errors) && errors.length > 0) return true;
+  const isProblem = typeof title === 'string' && (typeof type === 'string' || typeof detail === 'string');
+  if (isProblem && typeof status === 'number') return status >= 400 && status < 600;
+  return names.length === 1 && result !== undefined && reportsFailure(result);
+}
+
+const SYSTEM_ERRORS: ReadonlySet<string> = new Set(Object.keys(constants.errno));
+
+/** "EACCES: permission denied, open ..." */
+function isSystemError(opening: string): boolean {
+  return SYSTEM_ERRORS.has(/^\W{0,4}(E[A-Z\d]{2,14}): \S/.exec(opening)?.[1] ?? '');
 }
 
 /** The message to the model about such results. */

@@ -26,7 +26,7 @@ const MAX_VISITS = 2_000;
 const MAX_KEY_CHARS = 100;
 const MAX_VALUE_CHARS = 2_001;
 const MAX_GROUPS = 100;
-const MAX_MEMBERS = 300;
+const MAX_NAMED_VALUES = 300;
 const MAX_DEPTH = 8;
 const MAX_TEXT_VALUE = 80;
 /** A key by which an object is a thing of its own, and not a part of the one around it. */
@@ -35,7 +35,7 @@ const OWN_NAME = /^(?:id|uuid|guid|key|code|name)$/i;
 /** @param result what a tool gave: structured content, parsed JSON, a text, or content blocks. */
 export function memberGroups(result: unknown): MemberGroup[] {
   const groups: MemberGroup[] = [];
-  let left = MAX_MEMBERS;
+  let left = MAX_NAMED_VALUES;
   let toParse = MAX_PARSED;
   let toRead = MAX_CHARS;
   let visits = 0;

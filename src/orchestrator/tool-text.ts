@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
 import { ownTurn } from '../base/index.ts';
 import {
@@ -121,11 +122,19 @@ function textOfBlock(block: ToolContent): string | undefined {
     case 'resource':
       return (
         block.text ??
+        textOfBlob(block.blob) ??
         `[resource ${block.uri}, ${block.mimeType ?? 'binary'}, ${base64Bytes(block.blob ?? '')} bytes]`
       );
     case 'unknown':
       return toJsonText(block.block) ?? TOO_DEEP;
   }
+}
+
+/** What base64 says, where its bytes are text: servers send files as blobs whatever they hold. */
+function textOfBlob(blob = ''): string | undefined {
+  const bytes = Buffer.from(blob, 'base64');
+  const text = isUtf8(bytes) ? bytes.toString('utf8') : '';
+  return text === '' || /[^\P{Cc}\s]/u.test(text) ? undefined : text;
 }
 
 /** The outcome of a call as MCP writes results; one without a result is an error that says what happened. */

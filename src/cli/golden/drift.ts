@@ -1,4 +1,4 @@
-import { formatPlural } from '../../base/index.ts';
+import { inflect } from '../../base/index.ts';
 import { type Drift, type DriftFinding, detectDrift, inspectGolden } from '../../golden/index.ts';
 import {
   type Command,
@@ -59,6 +59,6 @@ function formatFinding({ level, place, message, exchanges }: DriftFinding, paint
   const where =
     exchanges.length === 0
       ? ''
-      : paint('dim', ` (${formatPlural(exchanges.length, 'exchange', '').trim()} ${exchanges.join(', ')})`);
+      : paint('dim', ` (${inflect(exchanges.length, 'exchange')} ${exchanges.join(', ')})`);
   return `${paint(STYLE[level], level.padEnd(7))}  ${paint('bold', printableLine(place))}  ${printableLine(message)}${where}`;
 }

@@ -5,7 +5,7 @@ import { numberOfWord, walkValues } from '../values/index.ts';
 import { against } from './finding.ts';
 import type { Rule } from './types.ts';
 
-const MAX_MEMBERS = 500;
+const MAX_COUNTED = 500;
 /** Further off, something else was counted. */
 const MAX_OFF = 2;
 
@@ -15,7 +15,7 @@ function countFlags(steps: readonly ReadStep[]): ReadonlyMap<string, ReadonlySet
   for (const { isBad, isListing, value } of steps)
     if (!isBad && !isListing)
       walkValues(value, (record) => {
-        const members = Object.values(record).slice(0, MAX_MEMBERS);
+        const members = Object.values(record).slice(0, MAX_COUNTED);
         for (const flag in members[0])
           if (members.length > 1 && typeof members[0][flag] === 'boolean' && flag !== 'required') {
             const count = members.filter((one) => one?.[flag] === true).length;

@@ -18,7 +18,7 @@ const HEAD_CHARS = 300;
 const MAX_MESSAGE_CHARS = 200;
 const MAX_STATE_CHARS = 60;
 const MAX_KEYS = 60;
-const MAX_MEMBERS = 200;
+const MAX_RECORDS = 200;
 const MAX_DEPTH = 2;
 /** A report of a failure begins with it, after a word or two: "MCP error", "Input validation error". */
 const MAX_OPENING_WORD = 3;
@@ -55,7 +55,7 @@ function readValue(value: unknown, call: Call, depth: number): StepEnd {
 function readList(list: readonly unknown[], call: Call, depth: number): StepEnd {
   if (list.length === 0) return { outcome: 'empty' };
   if (call.isRead && list.length > 1) return { outcome: 'ok' };
-  const members = list.slice(0, MAX_MEMBERS).filter(isObject);
+  const members = list.slice(0, MAX_RECORDS).filter(isObject);
   const failed = members.filter((one) => readRecord(one, call, depth + 1).outcome === 'failed').length;
   return ofCounts(failed, members.length - failed) ?? { outcome: 'ok' };
 }

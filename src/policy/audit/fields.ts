@@ -6,7 +6,7 @@ import type { JsonObject } from '../../json/index.ts';
  * once, which takes at most about 35 ms for so many characters.
  */
 const MAX_DEPTH = 32;
-const MAX_MEMBERS = 10_000;
+const MAX_FIELD_MEMBERS = 10_000;
 const MAX_CHARS = 65_536;
 
 /** The strict reader of the trail refuses these names. */
@@ -27,7 +27,7 @@ interface Room {
  * rest of a text beyond 65,536 characters in all, and for members beyond 10,000; `[unreadable]` for what cannot be read.
  */
 export function plainFields(fields: Readonly<Record<string, unknown>>): JsonObject {
-  const plain = plainValue(fields, 0, { members: MAX_MEMBERS, chars: MAX_CHARS });
+  const plain = plainValue(fields, 0, { members: MAX_FIELD_MEMBERS, chars: MAX_CHARS });
   return typeof plain === 'object' && plain !== null && !Array.isArray(plain)
     ? (plain as JsonObject)
     : { fields: plain };

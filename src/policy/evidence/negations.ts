@@ -121,13 +121,13 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
  * words (Universal Dependencies 2, as above). Without the common words that hold the same character: 不同, 未来, 非常.
  */
 const UNSPACED_NEGATION =
-  /不(?![同仅但过少断])|[没沒](?!收)|未(?![来來])|[无無](?![论論线線])|(?<!除)非(?![常洲])|[勿莫]|(?<![特分级区类个性])别(?![的人名])|禁|ません|なかっ|な[いくけ]|ぬ|ずに|않|못|없|아니|금지|(?:^|\s)안\s|마십시오|마세요|말아|마라|말 것/u;
+  /不(?![同仅但过少断])|[没沒](?!收)|未(?![来來])|[无無](?![论論线線])|(?<!除)非(?![常洲])|[勿莫]|(?<![特分级区类个性])别(?![的人名])|禁|ません|なかっ|な[いくけ]|ぬ|ずに|않|못|없|아니|금지|(?:^|\s)안\s|마십시오|마세요|말아|마라|말 것|ไม่|มิได้|อย่า|ห้าม|ปราศจาก/u;
 const UNSPACED_RESTRICTION =
-  /除非|除了|(?<!不)[仅僅]|(?<![一二两三几\d])只|のみ|だけ|しか|以外|限り|제외|오직|한하/u;
+  /除非|除了|(?<!不)[仅僅]|(?<![一二两三几\d])只|のみ|だけ|しか|以外|限り|제외|오직|한하|เท่านั้น|เพียง|ยกเว้น|เว้นแต่|นอกจาก/u;
 
 /** Scripts whose negations are known here. In another one nobody can say what was cut off. */
 const KNOWN_SCRIPTS =
-  /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Arabic}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Common}\p{Script=Inherited}]/u;
+  /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Arabic}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Common}\p{Script=Inherited}]/u;
 
 /** What of a sentence stands outside of a quote. */
 export interface Outside {

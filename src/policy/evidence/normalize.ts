@@ -1,6 +1,6 @@
 /**
  * The one documented normalization of quotes: NFC; every run of Unicode white space is one space; quotation marks,
- * primes, dashes, ellipses, comparison signs, ligatures and full-width forms are their ASCII forms; marks of Markdown
+ * primes, dashes, ellipses, comparison signs, arrows, ligatures and full-width forms are their ASCII forms; marks of Markdown
  * and HTML that only format are left out. Letters keep their case and their script: a Cyrillic `а` is not a Latin one.
  */
 import { readMarkup } from './markup.ts';
@@ -22,6 +22,7 @@ const FOLDED: ReadonlyMap<string, string> = new Map([
   ...[...'≥⩾≧'].map((char) => [char, '>='] as const),
   ...[...'≤⩽≦'].map((char) => [char, '<='] as const),
   ['≠', '!='],
+  ...['→->', '←<-', '↔<->', '⇒=>'].map((pair) => [pair.slice(0, 1), pair.slice(1)] as const),
   ['…', '...'],
   ...[...'ﬀﬁﬂﬃﬄﬅﬆ'].map((char) => [char, char.normalize('NFKC')] as const),
   // They break lines, join or turn text without being seen: soft hyphen, zero-width space, word joiner, marks.
@@ -30,7 +31,7 @@ const FOLDED: ReadonlyMap<string, string> = new Map([
 
 /** Anything that {@link normalizeWithOffsets} would change, apart from canonical composition and markup. */
 const NEEDS_FOLDING =
-  /[^\S ]| {2}|[‘’‚‛′ʼ“”„‟″«»‐‑‒–—―−﹣≥⩾≧≤⩽≦≠…ﬀ-ﬆ\uff01-\uff5e\u00ad\u200b\u2060\ufeff\u200e\u200f]/u;
+  /[^\S ]| {2}|[‘’‚‛′ʼ“”„‟″«»‐‑‒–—―−﹣≥⩾≧≤⩽≦≠→←↔⇒…ﬀ-ﬆ\uff01-\uff5e\u00ad\u200b\u2060\ufeff\u200e\u200f]/u;
 
 /**
  * What composes with each other: a base with its marks, and the parts of a Hangul syllable. (Intl.Segmenter would say
