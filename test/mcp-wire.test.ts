@@ -85,55 +85,6 @@ test('a bundled server on stdio has its spans, and not a byte of it is changed',
   );
 });
 
-/** Reads and writes the descriptors themselves, in each of the forms that `fs` has for it. */
-const byHand = (read: string, write: string) => `
-import fs, { readSync, write, writeSync } from 'node:fs';
-import { promisify } from 'node:util';
-const results = { initialize: { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 'hand', version: '1' } } };
-const buffer = Buffer.alloc(70);
-let bytes = Buffer.alloc(0);
-function take(some) {
-  bytes = Buffer.concat([bytes, some]);
-  for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10)) {
-    const { id, method } = JSON.parse(bytes.subarray(0, at));
-    bytes = bytes.subarray(at + 1);
-    const text = JSON.stringify({ jsonrpc: '2.0', id, result: results[method] ?? { content: [] } }) + '\\n';
-    if (id !== undefined) ${write};
-  }
-}
-${read}
-`;
-
-for (const [way, read, write] of [
-  [
-    'at once',
-    'for (let n; (n = readSync(0, buffer, 3, 60, null)) > 0; ) take(buffer.subarray(3, 3 + n));',
-    'writeSync(1, text)',
-  ],
-  [
-    'with callbacks',
-    'const next = () => fs.read(0, { buffer, offset: 5 }, (e, n) => { if (n > 0) { take(buffer.subarray(5, 5 + n)); next(); } }); next();',
-    "write(1, Buffer.from('..' + text), 2, () => {})",
-  ],
-  [
-    'with promises',
-    'for (;;) { const { bytesRead, buffer: some } = await promisify(fs.read)(0, buffer, 0, 60, null); if (bytesRead === 0) break; take(some.subarray(0, bytesRead)); }',
-    'process.stdout.write(text)',
-  ],
-] as const)
-  test(`a server that reads the descriptor itself has its spans, ${way}`, async () => {
-    await using collector = await OtlpCollector.start();
-    const input = lines(FIRST, { jsonrpc: '2.0', method: 'notifications/initialized' }, CALL);
-    const server = byHand(read, write);
-    const bare = await run(input, [], {}, server);
-    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
-    const watched = await run(input, ['--import', REGISTER], env, server);
-    assert.deepEqual([watched.code, watched.stdout, watched.stderr], [0, bare.stdout, '']);
-    assert.equal(bare.stdout.trim().split('\n').length, 2);
-    const names = collector.spans.map(({ name }) => name).sort();
-    assert.deepEqual(names, ['initialize', 'notifications/initialized', 'tools/call long']);
-  });
-
 test('a program that speaks another protocol of JSON-RPC is left as it is after its first line', async () => {
   await using collector = await OtlpCollector.start();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };

@@ -17,10 +17,7 @@ export function shadowMethod(holder: unknown, name: string, around: Shadow): () 
     const inherited: unknown = own === undefined ? Reflect.get(Object.getPrototypeOf(object), name) : found;
     return around(inherited as Method, this, args);
   };
-  // `util.promisify` reads what it makes of some functions of Node from a member of theirs.
-  Object.defineProperties(value, Object.getOwnPropertyDescriptors(found));
-  const enumerable = own?.enumerable ?? false;
-  Object.defineProperty(object, name, { value, configurable: true, writable: true, enumerable });
+  Object.defineProperty(object, name, { value, configurable: true, writable: true, enumerable: false });
   return () => {
     if (object[name] !== value) return;
     if (own === undefined) delete object[name];
