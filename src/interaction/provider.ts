@@ -50,9 +50,11 @@ const CLOUDS: readonly (readonly [word: string, provider: string])[] = [
 /** The provider's name in the semantic conventions; unknown names are kept. */
 export function normalizeProvider(provider: string): string {
   const name = provider.trim().toLowerCase().replaceAll('-', '_').replaceAll(' ', '_');
+  const cloud = CLOUDS.find(([word]) => name.includes(word));
+  if (cloud !== undefined) return cloud[1];
   for (let end = name.length; end > 0; end = name.lastIndexOf('.', end - 1)) {
     const known = PROVIDERS.get(name.slice(0, end));
     if (known !== undefined) return known;
   }
-  return CLOUDS.find(([word]) => name.includes(word))?.[1] ?? provider;
+  return provider;
 }
