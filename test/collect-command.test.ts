@@ -8,6 +8,7 @@ import { OTLPTraceExporter as GrpcExporter } from '@opentelemetry/exporter-trace
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtoExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { collectCommand } from '../src/cli/collect.ts';
+import { createOtlpExporter } from '../src/durable/otlp-exporter.ts';
 import { startCollect } from './support/collect-process.ts';
 import { exportSpans } from './support/export.ts';
 import { idsOf, manySpans } from './support/many-spans.ts';
@@ -32,11 +33,15 @@ describe('mcp-observatory collect', { skip: noPostgres() }, () => {
     const url = await server.createDatabase();
     await using collect = await startCollect(url);
     const target = `${collect.http}/v1/traces`;
-    const spans = manySpans(60);
+    const spans = manySpans(80);
     const exporters = [
       new ProtoExporter({ url: target }),
       new JsonExporter({ url: target, compression: 'gzip' as never }),
       new GrpcExporter({ url: `http://${collect.grpc}`, compression: 'gzip' as never }),
+      await createOtlpExporter(
+        {},
+        { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_ENDPOINT: collect.grpc },
+      ),
     ];
     for (const [i, exporter] of exporters.entries()) {
       const part = spans.slice(20 * i, 20 * i + 20);
@@ -53,7 +58,7 @@ describe('mcp-observatory collect', { skip: noPostgres() }, () => {
       await exporter.shutdown();
     }
     const [counts] = await runSql(url, 'SELECT count(*)::integer AS rows FROM mcp_traces');
-    assert.equal(counts?.rows, 60);
+    assert.equal(counts?.rows, 80);
     const ready = await fetch(`${collect.http}/readyz`);
     assert.deepEqual(await ready.json(), {
       status: 'ready',

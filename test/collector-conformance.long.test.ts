@@ -58,6 +58,7 @@ const { gzipSync } = zlib;
 /** Other encodings than gzip; the newer Node versions have zstd. */
 const { zstdCompressSync } = zlib as { zstdCompressSync?: (body: Buffer) => Buffer };
 const PACKED: readonly { encoding: string; pack: (body: Buffer) => Buffer }[] = [
+  { encoding: 'x-gzip', pack: (body) => gzipSync(body) },
   { encoding: 'deflate', pack: (body) => zlib.deflateSync(body) },
   ...(zstdCompressSync === undefined ? [] : [{ encoding: 'zstd', pack: zstdCompressSync }]),
 ];

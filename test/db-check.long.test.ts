@@ -70,6 +70,12 @@ const WRAPPER = JSON.stringify({ generations: [{ message: { role: 'ai', content:
  */
 const TOLD: Part = call({ ...usage(3000), 'gen_ai.usage.cache_read.input_tokens': 1024 }, 'told');
 
+const ofClaude = (tokens: number): Attributes => ({
+  ...usage(tokens),
+  'gen_ai.provider.name': 'anthropic',
+  'gen_ai.request.model': 'claude-sonnet-4-5',
+});
+
 const WRONG: readonly Part[] = [
   own({ ...model, ...usage(300) }, [chat(OURS, 100, 'd'), chat('other', 200, 'e')]),
   chat('framework', 70, 'f', [chat(OURS, 70, 'f')]),
@@ -81,6 +87,7 @@ const WRONG: readonly Part[] = [
   call({ ...usage(20), 'gen_ai.completion': WRAPPER }),
   plain([chat('untold', 2000), chat('untold', 2300), chat('told', 2000), TOLD, TOLD]),
   plain([chat('untold', 5000), chat('untold', 100)]),
+  plain([call(ofClaude(2000), 'untold Claude'), call(ofClaude(2300), 'untold Claude')]),
 ];
 
 /** Stores what is wrong, and checks that it is found. @returns the findings. */
@@ -116,6 +123,7 @@ async function assertFindings(place: Place): Promise<readonly Readonly<Record<st
       ['unpriced', 3, 2011, 'no price for nobody-knows, old'],
       ['unpriced', 1, 15, 'unpriced: tokens_disagree'],
       ['cache_untold', 1, 2530, 'untold'],
+      ['cache_untold', 1, 2530, 'untold Claude'],
       ['runs_without_root', 1, 1000, null],
       ['hashes_of_wrappers', 1, 22, OURS],
     ],

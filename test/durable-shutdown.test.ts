@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { DiagLogLevel, diag } from '@opentelemetry/api';
+import type { SpanExporter } from '@opentelemetry/sdk-trace-node';
 import { ObservatoryError } from '../src/base/index.ts';
 import {
   createOtlpExporter,
@@ -287,7 +288,7 @@ describe('the OTLP exporters', LIMIT, () => {
     assert.equal(results[1]?.code, 1);
   });
 
-  test('gRPC is asked for: the HTTP port of the same receiver is used, another endpoint stays as it is', async () => {
+  test('gRPC is asked for: the HTTP port of the same receiver is used, another port is that of gRPC', async () => {
     const urls = [];
     for (const endpoint of [
       'http://collector:4317',
@@ -304,6 +305,33 @@ describe('the OTLP exporters', LIMIT, () => {
       'https://otlp.example.com:4318/tenant/v1/traces',
       'http://localhost:4318/v1/traces',
     ]);
+    // The SDK's own exporter of gRPC makes its requests itself.
+    const env = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:5317' };
+    const exporter = await createOtlpExporter({}, env);
+    assert.equal(exporter.requestOf, undefined);
+    await exporter.shutdown();
+  });
+
+  test('a flush of the exporter takes what its processor has', async () => {
+    let flush = async () => {};
+    const exported: number[] = [];
+    const processor = processorOf(
+      {
+        export: (spans, done) => {
+          exported.push(spans.length);
+          done({ code: 0 });
+        },
+        shutdown: async () => {},
+        beforeShutdown: (_: unknown, own: () => Promise<void>) => {
+          flush = own;
+        },
+      } as SpanExporter,
+      { scheduledDelayMs: 60_000 },
+    );
+    end(processor, manySpans(3));
+    await flush();
+    assert.deepEqual(exported, [3]);
+    await processor.shutdown();
   });
 
   test('metrics: a busy back end is tried again; shutdown ends an export that hangs or waits', async (t) => {

@@ -314,8 +314,9 @@ test('usage is read in our words and in those of any provider, with its cost and
   const warned = t.mock.fn();
   diag.setLogger({ ...new DiagConsoleLogger(), warn: warned } as DiagLogger);
   t.after(() => diag.disable());
-  // Estimated.
-  assert.equal((await recorded({ promt_tokens: 100 }))[0], 1);
+  // Not estimated either.
+  for (const usage of [{ promt_tokens: 100 }, { billed_units: { images: 3 } }])
+    assert.deepEqual(await recorded(usage), [undefined, undefined, undefined, undefined]);
   assert.match(String(warned.mock.calls[0]?.arguments[0]), /nothing could be read in the 'usage'/);
 });
 

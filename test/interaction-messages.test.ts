@@ -264,6 +264,10 @@ test('names providers in the words of the conventions', () => {
     'google.vertex.chat': 'gcp.vertex_ai',
     'gcp.vertex_ai': 'gcp.vertex_ai',
     'amazon-bedrock': 'aws.bedrock',
+    AwsBedrock: 'aws.bedrock',
+    bedrock_converse: 'aws.bedrock',
+    google_vertexai: 'gcp.vertex_ai',
+    azure_ai: 'azure.ai.inference',
     MyProvider: 'MyProvider',
     '': '',
   };

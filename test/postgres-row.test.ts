@@ -138,6 +138,13 @@ describe('spanToRow', () => {
     assert.deepEqual(row.attributes, { 'observatory.prompt_tokens': 'many' });
   });
 
+  test('what a language prints for none is no id', () => {
+    for (const none of ['None', 'null', 'undefined']) {
+      const row = spanToRow(spanWith({ 'user.id': none, 'session.id': none, 'langfuse.session.id': 's' }));
+      assert.deepEqual([row.user_id, row.session_id], [null, 's']);
+    }
+  });
+
   test('zero, false and the empty text are values', () => {
     const row = spanToRow(
       spanWith({

@@ -156,6 +156,8 @@ test('every model of the table costs what the table computes, now and then', asy
         // Models that are priced by the page or the second have no price for tokens.
         if (
           rates.input_mtok === undefined ||
+          // What a request costs depends on how much it searches.
+          rates.requests_kcount !== undefined ||
           (usage.outputTokens !== undefined && rates.output_mtok === undefined)
         )
           continue;
@@ -225,7 +227,7 @@ test('providers are known by their names in the semantic conventions', () => {
     ['mistral_ai', 'mistral-large-latest'],
     ['groq', 'llama-3.3-70b-versatile'],
     ['deepseek', 'deepseek-chat'],
-    ['perplexity', 'sonar'],
+    ['perplexity', 'sonar-deep-research'],
     ['x_ai', 'grok-4'],
     ['moonshot_ai', 'kimi-k2'],
     ['api.x.ai', 'grok-4'],
@@ -266,6 +268,20 @@ test('what is not known has no cost', () => {
   }
 });
 
+const PREVIEW = { webSearches: 1, modes: ['tool web_search_preview'] };
+
+test('a search of OpenAI in its older form costs what others do in a model that reasons', () => {
+  const usage = { inputTokens: 1000, outputTokens: 100, ...PREVIEW };
+  near(cost({ model: 'gpt-5', provider: 'openai', usage }), 0.00125 + 0.001 + 0.01);
+});
+
+test('a host without a published price has none for a model of another maker', () => {
+  for (const provider of ['vllm', 'ollama']) {
+    const input = { usage: { inputTokens: 10 }, model: 'openai/gpt-oss-120b', provider, at: AT };
+    assert.deepEqual(priceUsage(input), { costSource: 'unknown' });
+  }
+});
+
 test('what has no price is said', () => {
   const sonnet = { model: 'claude-sonnet-4-5', provider: 'anthropic' };
   const usage = { inputTokens: 10, outputTokens: 10 };
@@ -278,6 +294,9 @@ test('what has no price is said', () => {
     [{ ...sonnet, usage, serviceTier: 'priority' }, 'tier priority'],
     [{ ...sonnet, usage: { ...usage, outputAudioTokens: 1 } }, 'output_audio'],
     [{ usage: { ...usage, webSearches: 1 }, model: 'grok-4', provider: 'x_ai' }, 'web_search'],
+    [{ usage: { ...usage, webSearches: 1 }, model: 'gpt-4.1-mini', provider: 'openai' }, 'web_search'],
+    [{ usage: { ...usage, ...PREVIEW }, model: 'gpt-4.1', provider: 'openai' }, 'tool web_search_preview'],
+    [{ usage, model: 'sonar', provider: 'perplexity' }, 'request_fee'],
     [{ usage: { audioSeconds: 11 }, model: 'gpt-4o', provider: 'openai' }, 'audio_seconds'],
     [
       {

@@ -155,6 +155,17 @@ test('a span that is full by a limit of the program keeps its attributes, and ha
   assert.equal(processor.stats.attributesDropped, 0);
 });
 
+test('a limit of lengths cuts no hash, id or model of ours', () => {
+  const { tracer, span } = observe({ limits: { attributeValueLengthLimit: 8 } });
+  chat(tracer, {}, (made) =>
+    attachInteraction(made, { prompt: 'q', answer: 'a', model: 'gpt-4o-2024-08-06' }),
+  );
+  const { attributes } = span();
+  assert.equal(attributes['observatory.prompt_hash'], sha256('q'));
+  assert.equal(attributes['observatory.answer_hash'], sha256('a'));
+  assert.equal(attributes['observatory.model'], 'gpt-4o-2024-08-06');
+});
+
 test('spans of another kind keep the limit of the SDK', () => {
   for (const [kind, scope, kept] of [
     [SpanKind.SERVER, 'app', 128],

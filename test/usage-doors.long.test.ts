@@ -566,6 +566,7 @@ const ON_AWS = {
   'gen_ai.usage.input_tokens': 1000,
   'gen_ai.usage.output_tokens': 40,
 };
+const NET_CLAUDE = { ...CLAUDE, 'gen_ai.usage.input_tokens': 1000, 'gen_ai.usage.output_tokens': 40 };
 const TWO_THOUSAND = {
   ...CHAT,
   'gen_ai.request.model': 'gpt-4o',
@@ -619,7 +620,7 @@ const REPORTED: Readonly<
     readonly [
       attributes: Attributes,
       right: Partial<TraceRow>,
-      by?: { scope: string; version?: string; schemaUrl?: string; name?: string },
+      by?: { scope: string; version?: string; schemaUrl?: string; name?: string; limit?: number },
     ]
   >
 > = {
@@ -1243,6 +1244,96 @@ const REPORTED: Readonly<
     },
     { model: 'claude-sonnet-4-5', prompt_tokens: 1400, cost_usd: 0.00372 },
   ],
+  'the lifetime of what was written, in the details (Pydantic AI)': [
+    {
+      ...CLAUDE,
+      'gen_ai.usage.input_tokens': 3000,
+      'gen_ai.usage.output_tokens': 10,
+      'gen_ai.usage.details.cache_write_tokens': 1000,
+      'gen_ai.usage.details.ephemeral_1h_input_tokens': 1000,
+    },
+    { prompt_tokens: 3000, cache_write_tokens: 1000, cost_usd: 0.01215 },
+  ],
+  'what was cached, read or written (OpenInference)': [
+    { ...NET_CLAUDE, 'llm.token_count.prompt_details.cache_input': 400 },
+    { prompt_tokens: 1000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+  ],
+  'a cache in the prompt of an agent, told in no name (Arize)': [
+    NET_CLAUDE,
+    { prompt_tokens: 1000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { scope: 'arize-claude-plugin' },
+  ],
+  'usage of Claude without the name of its provider (MLflow)': [
+    {
+      'mlflow.spanType': '"LLM"',
+      'mlflow.llm.model': '"claude-sonnet-4-5"',
+      'mlflow.chat.tokenUsage': '{"input_tokens": 1000, "output_tokens": 40, "total_tokens": 1040}',
+    },
+    { prompt_tokens: 1000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+  ],
+  'counts that a full span may have dropped': [
+    { ...TWO_THOUSAND, 'gen_ai.usage.cache_read.input_tokens': 1024 },
+    { prompt_tokens: 2000, cost_usd: null, cost_source: 'unpriced: cache untold' },
+    { scope: 'any', limit: Object.keys(TWO_THOUSAND).length },
+  ],
+  'the cost in the answer of a router (OpenInference)': [
+    {
+      'openinference.span.kind': 'LLM',
+      'llm.system': 'openai',
+      'llm.model_name': 'openai/gpt-4o',
+      'llm.token_count.prompt': 1000,
+      'llm.token_count.completion': 100,
+      'llm.cost.prompt': 0.0025,
+      'llm.cost.completion': 0.001,
+      'output.value': JSON.stringify({
+        choices: [{ message: { role: 'assistant', content: 'ok' } }],
+        usage: { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100, cost: 0.0021 },
+      }),
+    },
+    { prompt_tokens: 1000, cost_usd: 0.0021, cost_source: 'provider' },
+  ],
+  'a cost in another currency': [
+    { ...TWO_THOUSAND, 'gen_ai.usage.cost': 0.005, 'gen_ai.usage.cost.currency': 'EUR' },
+    { prompt_tokens: 2000, cost_usd: 0.0054, cost_source: 'genai-prices' },
+  ],
+  'the usage beside a message (Logfire)': [
+    {
+      'gen_ai.system': 'openai',
+      'gen_ai.request.model': 'gpt-4o',
+      response_data: '{"message":{"content":"ok"},"usage":{"prompt_tokens":2000,"completion_tokens":40}}',
+    },
+    { prompt_tokens: 2000, completion_tokens: 40, cost_usd: 0.0054 },
+  ],
+  'counts after the word for tokens (Rhesis)': [
+    {
+      'ai.model.name': 'gpt-4o',
+      'ai.llm.tokens.input': 2000,
+      'ai.llm.tokens.output': 40,
+      'ai.llm.tokens.limit': 1,
+    },
+    { model: 'gpt-4o', prompt_tokens: 2000, completion_tokens: 40, cost_usd: 0.0054 },
+  ],
+  'a batch that is over (LiteLLM)': [
+    { ...TWO_THOUSAND, 'gen_ai.operation.name': 'aretrieve_batch' },
+    { prompt_tokens: 2000, cost_usd: 0.0027 },
+  ],
+  'a batch of a provider without a published factor (LiteLLM)': [
+    {
+      ...TWO_THOUSAND,
+      'gen_ai.operation.name': 'retrieve_batch',
+      'gen_ai.provider.name': 'groq',
+      'gen_ai.request.model': 'llama-3.3-70b-versatile',
+    },
+    { prompt_tokens: 2000, cost_usd: null, cost_source: 'unpriced: tier batch' },
+  ],
+  'a model of Claude by a class of LangChain, in a place that nobody tells': [
+    {
+      ...TWO_THOUSAND,
+      'gen_ai.provider.name': 'google_vertexai',
+      'gen_ai.request.model': 'claude-sonnet-4-5@20250929',
+    },
+    { provider: 'gcp.vertex_ai', prompt_tokens: 2000, cost_usd: null, cost_source: 'unpriced: region' },
+  ],
   'usage and cost of an agent (pi)': [
     {
       ...CLAUDE,
@@ -1264,7 +1355,7 @@ const WAYS: Readonly<Record<string, (span: ReadableSpan) => ReadableSpan>> = {
 };
 
 /** What a program passes by hand of usage that other libraries made: provider, usage; input and cost, null where it is open. */
-const PASSED: Readonly<Record<string, readonly [string, object, readonly [number, number | null]]>> = {
+const PASSED: Readonly<Record<string, readonly [string, object, readonly [number | null, number | null]]>> = {
   'counts of a cache in the names of Anthropic beside a total (MLflow)': [
     'openai gpt-4o',
     { input_tokens: 2000, output_tokens: 40, total_tokens: 2040, cache_read_input_tokens: 1024 },
@@ -1289,6 +1380,21 @@ const PASSED: Readonly<Record<string, readonly [string, object, readonly [number
       nativeUsage: { input_tokens: 1000, output_tokens: 40, cache_read_input_tokens: 400 },
     },
     [1400, 0.00372],
+  ],
+  'reasoning of xAI without a total, in the completion or beside it': [
+    'x_ai grok-3-mini',
+    { prompt_tokens: 1000, completion_tokens: 500, completion_tokens_details: { reasoning_tokens: 300 } },
+    [1000, null],
+  ],
+  'a total of zero beside counts': [
+    'openai gpt-4o',
+    { prompt_tokens: 2000, completion_tokens: 40, total_tokens: 0 },
+    [2000, 0.0054],
+  ],
+  'images, of which nothing says how many tokens (Cohere)': [
+    'cohere embed-v4.0',
+    { billed_units: { images: 3 } },
+    [null, null],
   ],
   'a net input of Bedrock (AWS SDK)': [
     'aws.bedrock us.anthropic.claude-sonnet-4-5-20250929-v1:0',

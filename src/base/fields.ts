@@ -211,6 +211,8 @@ export const FIELDS = [
       'anthropic.message.stop_reason',
       'llm.response.finish_reason',
       'llm.finish_reason',
+      'gen_ai.response.finish_reason',
+      'gen_ai.completion.0.finish_reason',
       'ai.response.finishReason',
     ]),
     form: 'list',
@@ -264,6 +266,8 @@ export const FIELDS = [
     'ai.telemetry.metadata.userId',
     'traceloop.association.properties.user_id',
     'langsmith.metadata.user_id',
+    'llm.user',
+    'usr.id',
   ]),
   text(
     'connection_id',

@@ -130,6 +130,8 @@ export const USAGE_OBJECT_ATTRIBUTES: readonly string[] = [
   'langsmith.metadata.usage_metadata',
   // Agent Development Kit 1: google/adk/telemetry/tracing.py
   'gcp.vertex.agent.llm_response',
+  // Logfire for Python: integrations/llm_providers/openai.py
+  'response_data',
   // LiveKit Agents: livekit/agents/telemetry/trace_types.py
   'lk.llm_metrics',
   ...USAGE_DIALECTS.flatMap((dialect) => (dialect.in === undefined ? [] : [dialect.in])),

@@ -14,8 +14,8 @@ export type DeliveryOutcome =
 export interface OwnExporter extends SpanExporter {
   /** @param giveUp cuts the shutdown short. */
   shutdown(giveUp?: AbortSignal): Promise<void>;
-  /** Registers a callback that the exporter's shutdown awaits while it can still export. */
-  beforeShutdown?(settle: () => Promise<void>): void;
+  /** Registers callbacks that the exporter's shutdown, and its flush, await while it can still export. */
+  beforeShutdown?(settle: () => Promise<void>, flush: () => Promise<void>): void;
   /** Begins what the first export needs. */
   prepare?(): void;
 }

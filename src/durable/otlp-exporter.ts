@@ -29,11 +29,19 @@ export interface OtlpSpanExporter extends SpanExporter {
 }
 
 /**
- * Creates an OTLP/HTTP span exporter for the protocol in the environment. It does not retry, which its caller does.
+ * Creates an OTLP/HTTP span exporter for the protocol in the environment, or that of gRPC where a port of its own is named and
+ * it is installed: nobody can tell the receiver's port for HTTP then. It does not retry, which its caller does.
  * @throws ObservatoryError `MISSING_PEER` when no exporter package is installed.
  */
 export async function createOtlpExporter(options: OtlpOptions, env: Env): Promise<OtlpSpanExporter> {
   const asked = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL || env.OTEL_EXPORTER_OTLP_PROTOCOL;
+  const { isOfGrpc, url: named } = readEndpoint('trace', env);
+  const isElsewhere = isOfGrpc && !COMMON_PORTS.includes(named?.port ?? '') && options.url === undefined;
+  const ofGrpc = isElsewhere ? locate('@opentelemetry/exporter-trace-otlp-grpc') : undefined;
+  if (ofGrpc !== undefined) {
+    const { OTLPTraceExporter } = await load(ofGrpc);
+    return new (OTLPTraceExporter as unknown as Constructor<[object], SpanExporter>)({ url: named?.href });
+  }
   const file = locateExporter('trace', asked);
   if (file === undefined) {
     throw new ObservatoryError(
@@ -81,6 +89,8 @@ export async function createOtlpMetricExporter(file: string, env: Env): Promise<
 
 const GRPC_PORT = '4317';
 const HTTP_PORT = '4318';
+/** Ports by which the one for HTTP is known: that of TLS takes either. */
+const COMMON_PORTS: readonly string[] = ['', GRPC_PORT, HTTP_PORT];
 
 /**
  * The endpoint to send to over HTTP where the environment asks for gRPC and names its port: the port for HTTP of the same
@@ -88,13 +98,9 @@ const HTTP_PORT = '4318';
  * @returns undefined where the exporter's own reading of the environment holds.
  */
 function httpEndpoint(signal: Signal, env: Env): string | undefined {
-  const [name, what] = signal === 'trace' ? ['TRACES', 'spans'] : ['METRICS', 'metrics'];
-  const protocol = env[`OTEL_EXPORTER_OTLP_${name}_PROTOCOL`] || env.OTEL_EXPORTER_OTLP_PROTOCOL;
-  if (protocol === undefined || !isGrpc(protocol)) return undefined;
-  const given = env[`OTEL_EXPORTER_OTLP_${name}_ENDPOINT`] || env.OTEL_EXPORTER_OTLP_ENDPOINT || '';
-  // gRPC's needs no scheme.
-  const address = given.includes('://') ? given : `http://${given}`;
-  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const { isOfGrpc, url } = readEndpoint(signal, env);
+  if (!isOfGrpc) return undefined;
+  const what = signal === 'trace' ? 'spans' : 'metrics';
   const isMoved = url?.port === GRPC_PORT;
   if (isMoved) {
     url.port = HTTP_PORT;
@@ -105,6 +111,16 @@ function httpEndpoint(signal: Signal, env: Env): string | undefined {
       'OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and OTEL_EXPORTER_OTLP_ENDPOINT to the HTTP port of the receiver',
   );
   return isMoved ? url.href : undefined;
+}
+
+/** The endpoint in the environment, which needs no scheme for gRPC, and whether it is to be that of gRPC. */
+function readEndpoint(signal: Signal, env: Env) {
+  const name = signal === 'trace' ? 'TRACES' : 'METRICS';
+  const protocol = env[`OTEL_EXPORTER_OTLP_${name}_PROTOCOL`] || env.OTEL_EXPORTER_OTLP_PROTOCOL;
+  const endpoint = env[`OTEL_EXPORTER_OTLP_${name}_ENDPOINT`] || env.OTEL_EXPORTER_OTLP_ENDPOINT || '';
+  const address = endpoint.includes('://') ? endpoint : `http://${endpoint}`;
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  return { isOfGrpc: protocol !== undefined && isGrpc(protocol), url };
 }
 
 function isGrpc(protocol: string): boolean {

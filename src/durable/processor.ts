@@ -49,12 +49,15 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     this.#counters = this.#keeping.counters;
     this.#queue = new SpanQueue(this.#options.maxQueueSize);
     const exporter: OwnExporter = this.#options.exporter;
-    exporter.beforeShutdown?.(() => {
-      // A closing processor waits for its exporter, which must not wait for the processor in turn.
-      if (this.#shutdown !== undefined) return this.#flush();
-      this.#shutdown = this.#close(this.#options.flushTimeoutMs, true);
-      return this.#shutdown;
-    });
+    exporter.beforeShutdown?.(
+      () => {
+        // A closing processor waits for its exporter, which must not wait for the processor in turn.
+        if (this.#shutdown !== undefined) return this.#flush();
+        this.#shutdown = this.#close(this.#options.flushTimeoutMs, true);
+        return this.#shutdown;
+      },
+      () => this.#withinTime(this.#options.flushTimeoutMs, this.#flush()),
+    );
   }
 
   /** Spans handled so far. */

@@ -34,6 +34,7 @@ export {
   type InteractionKind,
   interactionKind,
   isModelCall,
+  isOfBatch,
   kindInWords,
   kindOfAttached,
   readSpanType,

@@ -76,6 +76,10 @@ function guessKind(span: SpanView, attributes: JsonObject): InteractionKind {
   return readTextField(attributes, 'model') === undefined ? 'other' : 'model';
 }
 
+/** LiteLLM's calls for a batch that is over: what all its requests used, again each time. */
+export const isOfBatch = ({ [semconv.ATTR_GEN_AI_OPERATION_NAME]: operation }: JsonObject): boolean =>
+  /^a?retrieve_batch$/.test(toText(operation) ?? '');
+
 const readOperation = (attributes: JsonObject): string | undefined =>
   toText(attributes[semconv.ATTR_GEN_AI_OPERATION_NAME]) ?? toText(attributes['llm.request.type']);
 

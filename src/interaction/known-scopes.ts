@@ -126,6 +126,11 @@ const KNOWN_SCOPES: readonly KnownScope[] = [
     countsTwice: /^0\.1\.1[3-5] |InteractionsResource/,
     mixesTools: /InteractionsResource/,
   },
+  {
+    names: 'arize-claude-plugin',
+    source: 'Arize coding-harness-tracing: handlers.py, up to June 2026',
+    hides: 'cache',
+  },
   { names: 'auto.ai.litellm', source: 'sentry-python: integrations/litellm.py', hides: 'cache' },
 ];
 

@@ -1,3 +1,4 @@
+import { COST_NAMES } from '../base/index.ts';
 import { isObject, type JsonObject, parseContainerOrKeep, readObject, toText } from '../json/index.ts';
 import { readReportedCost, readUsageObject, type TokenUsage } from '../signals/index.ts';
 import { type Answer, readAnyAnswer } from '../wire/index.ts';
@@ -102,13 +103,16 @@ export function tierInText(value: unknown): string | undefined {
   return /"service_tier": ?"(\w{1,40})"/.exec(value.slice(-MAX_CHARS))?.[1];
 }
 
-/** The usage in a provider's answer that tells of tools it ran itself. */
-export function usageOfTools(value: unknown): TokenUsage | undefined {
+/** What a provider's answer says of its price beside tokens: of tools that it ran itself, or the cost. */
+export function chargesInText(value: unknown): Pick<ProviderResponse, 'usage' | 'costUsd'> | undefined {
   if (typeof value !== 'string' || value.length > MAX_CHARS) return undefined;
-  if (!OWN_TOOLS.test(value) && !GOOGLE_SEARCH.test(value)) return undefined;
-  return readAnyAnswer(parseContainerOrKeep(value))?.usage;
+  if (![OWN_TOOLS, GOOGLE_SEARCH, COST].some((sign) => sign.test(value))) return undefined;
+  return readAnyAnswer(parseContainerOrKeep(value));
 }
 
 /** Items of OpenAI, what it cites, and a count of Anthropic. Long texts have few underscores, so that this takes no time. */
 const OWN_TOOLS = /_(?:(?<!function_)call|citation|tool_use)"/;
 const GOOGLE_SEARCH = /webSearchQueries"/;
+const COST = new RegExp(
+  `"(?:${COST_NAMES.flatMap(({ on, name }) => (on === 'json' ? [name] : [])).join('|')})":`,
+);

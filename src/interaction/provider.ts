@@ -15,28 +15,16 @@ const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['google_ai_gemini', 'gcp.gemini'],
   ['google.generative_ai', 'gcp.gemini'],
   ['google_generative_ai', 'gcp.gemini'],
-  ['vertex', 'gcp.vertex_ai'],
-  ['vertexai', 'gcp.vertex_ai'],
-  ['vertex_ai', 'gcp.vertex_ai'],
-  ['google_vertex', 'gcp.vertex_ai'],
-  ['google.vertex', 'gcp.vertex_ai'],
-  ['google_vertex_ai_gemini', 'gcp.vertex_ai'],
-  ['google_vertex_ai_anthropic', 'gcp.vertex_ai'],
-  ['gcp.vertex_ai', 'gcp.vertex_ai'],
   ['gcp.gen_ai', 'gcp.gen_ai'],
   ['azure', 'azure.ai.openai'],
   ['azure_openai', 'azure.ai.openai'],
   ['azure_open_ai', 'azure.ai.openai'],
   ['az.ai.openai', 'azure.ai.openai'],
   ['azure.ai.openai', 'azure.ai.openai'],
+  ['azure_ai', 'azure.ai.inference'],
   ['az.ai.inference', 'azure.ai.inference'],
   ['azure.ai.inference', 'azure.ai.inference'],
   ['aws', 'aws.bedrock'],
-  ['bedrock', 'aws.bedrock'],
-  ['aws_bedrock', 'aws.bedrock'],
-  ['awsbedrock', 'aws.bedrock'],
-  ['aws.bedrock', 'aws.bedrock'],
-  ['amazon_bedrock', 'aws.bedrock'],
   ['mistral', 'mistral_ai'],
   ['mistralai', 'mistral_ai'],
   ['mistral_ai', 'mistral_ai'],
@@ -53,9 +41,17 @@ const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['perplexity', 'perplexity'],
 ]);
 
+/** Clouds that serve models of several makers, by a word of their names: `google_vertexai`, `bedrock_converse`, `AwsBedrock`. */
+const CLOUDS: readonly (readonly [word: string, provider: string])[] = [
+  ['bedrock', 'aws.bedrock'],
+  ['vertex', 'gcp.vertex_ai'],
+];
+
 /** The provider's name in the semantic conventions; unknown names are kept. */
 export function normalizeProvider(provider: string): string {
   const name = provider.trim().toLowerCase().replaceAll('-', '_').replaceAll(' ', '_');
+  const cloud = CLOUDS.find(([word]) => name.includes(word));
+  if (cloud !== undefined) return cloud[1];
   for (let end = name.length; end > 0; end = name.lastIndexOf('.', end - 1)) {
     const known = PROVIDERS.get(name.slice(0, end));
     if (known !== undefined) return known;

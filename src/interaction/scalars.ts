@@ -15,11 +15,10 @@ import {
   readCost,
   SPAN_COSTS,
   SPAN_PLACES,
-  type TokenUsage,
   type UsagePlace,
   UsageReader,
 } from '../signals/index.ts';
-import { tierInText, usageOfTools } from './provider-response.ts';
+import { chargesInText, tierInText } from './provider-response.ts';
 
 const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
   FIELDS.filter((field) => field.origin === 'attribute').map((field) => [
@@ -97,8 +96,8 @@ export interface Scalars {
   /** Usage objects that the span holds as JSON. */
   readonly usageObjects?: readonly UsageObject[] | undefined;
   readonly serviceTier?: string | undefined;
-  /** The usage in the provider's answer, with what that charges beside tokens. */
-  readonly answered?: TokenUsage | undefined;
+  /** What the provider's answer says that it charges beside tokens, or in all. */
+  readonly answered?: ReturnType<typeof chargesInText>;
 }
 
 type RankedCost = ReportedCost & { readonly rank: number };
@@ -134,15 +133,17 @@ export function readScalars(attributes: JsonObject): Scalars {
   let usageObjects: readonly UsageObject[] | undefined;
   let serviceTier: string | undefined;
   let otherModel: string | undefined;
-  let answered: TokenUsage | undefined;
+  let isOfOtherCurrency = false;
+  let answered: Scalars['answered'];
   for (const name in attributes) {
     const place = PLACES.get(name);
     if (OUTPUT_NAME.test(name)) {
       serviceTier = betterTier(serviceTier, ANSWERED, tierInText(attributes[name]));
-      answered ??= usageOfTools(attributes[name]);
+      answered ??= chargesInText(attributes[name]);
     }
     if (place === undefined) {
       if (name === 'metadata') counts = takeMetadata(counts, attributes[name]);
+      isOfOtherCurrency ||= /cost[._]?currency$/i.test(name) && !/^usd$/i.test(String(attributes[name]));
       const other = placeOfOther(name);
       if (other === 'tier') serviceTier = betterTier(serviceTier, name, attributes[name]);
       else if (other === 'parameters')
@@ -176,6 +177,7 @@ export function readScalars(attributes: JsonObject): Scalars {
     }
   }
   if ((counts ?? usageObjects) !== undefined && otherModel) texts.model ??= otherModel;
+  if (isOfOtherCurrency) cost = undefined;
   return { ...texts, counts, cost, usageObjects, serviceTier, answered };
 }
 
@@ -232,16 +234,17 @@ function placeOfOther(
   if (/cost/i.test(name)) return 'cost';
   if (USAGE_NAME.test(name) || DETAILS_NAME.test(name)) return 'object';
   if (MODE_NAME.test(name)) return 'mode';
-  const unit = WHOLES[WHOLE_COUNT.exec(name)?.[1]?.toLowerCase() ?? ''];
+  const [, before, after] = WHOLE_COUNT.exec(name) ?? [];
+  const unit = WHOLES[(before ?? after ?? '').toLowerCase()];
   return unit === undefined ? placeByWords(name) : { unit, rank: Number.MAX_SAFE_INTEGER, dialects: [] };
 }
 
 /** `llm.model`, `openai.model`, `gen_ai.model.id`; `model` is read beside counts alone. */
 const MODEL_NAME = /^(?:(?:gen_ai|llm|ai|openai)\.(?:[a-z]{1,20}\.)?)?model(?:[._]?(?:name|id))?$/i;
 
-/** `agent.usage.input_tokens`, but no sum over a session. */
+/** `agent.usage.input_tokens` and `ai.llm.tokens.input`, but no sum over a session, and no limit. */
 const WHOLE_COUNT =
-  /^(?!.{0,100}(?:session|cumul|conversation|thread))[\w.]{1,60}\.usage\.(input|prompt|output|completion|total)[._]?tokens$/i;
+  /^(?!.{0,100}(?:session|cumul|conversation|thread|limit|max|budget))[\w.]{1,60}\.(?:usage\.(input|prompt|output|completion|total)[._]?tokens|tokens\.(input|prompt|output|completion|total))$/i;
 
 const WHOLES: Readonly<Record<string, UsagePlace['unit']>> = {
   input: 'inputTokens',

@@ -9,6 +9,8 @@ export interface SpanView {
   /** `SpanKind` of the API: 0 internal, 1 server, 2 client, 3 producer, 4 consumer. */
   readonly kind?: number | undefined;
   readonly attributes: JsonObject;
+  /** Attributes that its limit left no room for. */
+  readonly droppedAttributesCount?: number | undefined;
   readonly events?: readonly SpanEventView[] | undefined;
   readonly instrumentationScope?:
     | {

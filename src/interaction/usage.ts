@@ -4,7 +4,7 @@
  */
 
 import { diag } from '@opentelemetry/api';
-import { type AttributeColumn, FEE_UNITS } from '../base/index.ts';
+import { type AttributeColumn, FEE_UNITS, isOwnScope } from '../base/index.ts';
 import { isObject, type JsonObject, readList, toText } from '../json/index.ts';
 import {
   CACHE_UNTOLD,
@@ -16,7 +16,7 @@ import {
   type TokenUsage,
   UsageReader,
 } from '../signals/index.ts';
-import { interactionKind, isModelCall } from './kind.ts';
+import { interactionKind, isModelCall, isOfBatch } from './kind.ts';
 import { EXCLUSIVE, findKnownScope, hasNoNameOfCache } from './known-scopes.ts';
 import { readJsonObject, type Scalars, type UsageObject } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
@@ -62,20 +62,20 @@ export function readUsage(
   const { attributes } = span;
   const metadata = readMetadata(attributes['ai.response.providerMetadata']);
   const objects = [...metadata.flatMap(readUsages), ...ownObjects(span, scalars.usageObjects)];
-  const cost = scalars.cost ?? readCost([...metadata, ...objects.map(({ object }) => object)]);
+  const ofCall = { ...scalars, provider, model: scalars.model ?? model };
+  const counts = readCounts(span, ofCall, objects);
+  // What the provider's answer says goes before what an instrumentation made of a list of prices.
+  const usd = counts === undefined ? undefined : scalars.answered?.costUsd;
+  const reported = scalars.cost?.isComputed === true ? undefined : scalars.cost;
+  const cost =
+    reported ??
+    (usd === undefined ? scalars.cost : { usd, isComputed: false }) ??
+    readCost([...metadata, ...objects.map(({ object }) => object)]);
   return {
-    usage: withUntold(
-      withFees(
-        readCounts(span, { ...scalars, provider, model: scalars.model ?? model }, objects),
-        scalars.answered,
-      ),
-      span,
-      provider,
-      objects.length,
-    ),
+    usage: withUntold(withFees(counts, scalars.answered?.usage), span, ofCall, objects.length),
     costUsd: cost?.usd,
     isCostComputed: cost?.isComputed === true ? true : undefined,
-    serviceTier: scalars.serviceTier ?? tierIn(metadata),
+    serviceTier: scalars.serviceTier ?? tierIn(metadata) ?? (isOfBatch(attributes) ? 'batch' : undefined),
   };
 }
 
@@ -171,13 +171,22 @@ export function isSpringAi1({ instrumentationScope: scope }: SpanView): boolean 
 const isOfAwsSdk = ({ attributes }: SpanView) => attributes['rpc.system'] === 'aws-api';
 
 /** Whether what is written of a call has no place for what was read from a cache. */
-function leavesOutCache(span: SpanView, provider: string | undefined, objects: number): boolean {
-  const { attributes } = span;
+function leavesOutCache(
+  span: SpanView,
+  provider: string | undefined,
+  isExclusive: boolean,
+  objects: number,
+): boolean {
+  const { attributes, droppedAttributesCount = 0, instrumentationScope } = span;
+  // A span that was full may have dropped it. Ours has its figures beyond the limit.
+  if (droppedAttributesCount > 0 && !isOwnScope(instrumentationScope?.name)) return true;
+  // OpenInference: of what was read and what was written, without saying how much of which.
+  if (attributes['llm.token_count.prompt_details.cache_input'] !== undefined) return true;
   // AI SDK 5, of a whole answer.
   if (attributes['ai.usage.promptTokens'] !== undefined) return provider === 'openai';
   // Genkit's and MLflow's own usage, without the provider's answer beside it.
   if (attributes['genkit:output'] !== undefined) return objects < 2;
-  if (attributes['mlflow.chat.tokenUsage'] !== undefined) return objects < 2 && EXCLUSIVE.has(provider);
+  if (attributes['mlflow.chat.tokenUsage'] !== undefined) return objects < 2 && isExclusive;
   // LangChain4j's langchain4j-observation: ChatModelDocumentation.java.
   if (attributes.input_tokens !== undefined && attributes.outcome !== undefined) return true;
   const known = knownScope(span);
@@ -204,16 +213,16 @@ const tellsTotal = ({ attributes }: SpanView) =>
 function withUntold(
   usage: TokenUsage | undefined,
   span: SpanView,
-  provider: string | undefined,
+  { provider, model }: Scalars,
   objects: number,
 ): TokenUsage | undefined {
   if (usage === undefined) return usage;
   const untold: string[] = [];
   const scope = knownScope(span);
-  const isExclusive = EXCLUSIVE.has(provider) || scope?.passesOn === 'all';
+  const isExclusive = countsNet(provider, model) || scope?.passesOn === 'all';
   const { inputTokens = 0, cacheReadTokens, cacheWriteTokens } = usage;
   const mayHaveCached = isExclusive || inputTokens >= MIN_CACHED || !WITH_MIN_CACHED.test(`${provider}`);
-  if (cacheReadTokens === undefined && mayHaveCached && leavesOutCache(span, provider, objects))
+  if (cacheReadTokens === undefined && mayHaveCached && leavesOutCache(span, provider, isExclusive, objects))
     untold.push(CACHE_UNTOLD);
   if (scope?.hides === 'cache writes' && isExclusive && cacheWriteTokens === undefined)
     untold.push(CACHE_UNTOLD);
@@ -267,12 +276,13 @@ export function readGivenUsage(
   value: unknown,
   { provider, model }: Interaction = {},
 ): Pick<Interaction, 'usage' | 'providerCostUsd'> {
-  if (!isObject(value)) return {};
+  if (value === undefined) return {};
   const read = readUsageObject(value, { model, isExclusive: countsNet(provider, model) });
   const providerCostUsd = readReportedCost(value);
-  if (read === undefined) {
+  if (read === undefined || !isObject(value)) {
     if (providerCostUsd === undefined) diag.warn(UNREADABLE);
-    return { providerCostUsd };
+    // Nor is it estimated: it may be of what is not charged by the token.
+    return { usage: {}, providerCostUsd };
   }
   return { usage: { ...read, ...ownParts(value, read) }, providerCostUsd };
 }

@@ -125,7 +125,7 @@ const CHECKS: readonly Check[] = [
           - coalesce(reasoning_tokens, 0)) OVER (PARTITION BY trace_id, scope, model ORDER BY start_time, prompt_tokens) AS before
         FROM mcp_traces AS t WHERE ${COUNTED} AND ${HAS_USAGE}) AS t
       WHERE told = 0 AND before BETWEEN 1024 AND prompt_tokens AND cost_source = 'genai-prices'
-        AND provider ~ '^(openai|azure|gcp|deepseek|x_ai|moonshot)' AND scope NOT LIKE 'mcp-observatory%'
+        AND coalesce(provider, 'openai') ~ '^(openai|anthropic|aws|azure|gcp|deepseek|x_ai|moonshot)' AND scope NOT LIKE 'mcp-observatory%'
       GROUP BY scope ORDER BY 1 DESC LIMIT 20`,
   },
   {

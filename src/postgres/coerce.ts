@@ -88,8 +88,12 @@ function textIn(value: unknown, { form }: Coercion, maxColumnChars: number): unk
   return joined(parseContainerOrKeep(value), maxColumnChars) ?? value;
 }
 
-/** The digits of a whole number; of a large one, all that it has and not those that it is shown with. */
+/**
+ * The digits of a whole number; of a large one, all that it has and not those that it is shown with. No id is how a language
+ * prints that there is none.
+ */
 function readId(value: unknown): unknown {
+  if (typeof value === 'string' && /^(?:none|null|undefined)$/i.test(value)) return undefined;
   return typeof value === 'bigint' || Number.isInteger(value) ? BigInt(value as number).toString() : value;
 }
 

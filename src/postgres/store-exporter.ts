@@ -36,7 +36,7 @@ export abstract class SpanStoreExporter implements SpanExporter, AsyncDisposable
   #shutdown: Promise<void> | undefined;
   #isClosed = false;
   /** Callbacks of the exporter's feeders, awaited before it closes. */
-  readonly #feeders: (() => Promise<void>)[] = [];
+  readonly #feeders: { readonly settle: () => Promise<void>; readonly flush: () => Promise<void> }[] = [];
   /** Codes of failures that were already logged. */
   readonly #told = new Set<string>();
 
@@ -85,17 +85,19 @@ export abstract class SpanStoreExporter implements SpanExporter, AsyncDisposable
     void work.finally(() => this.#inFlight.delete(work));
   }
 
-  /** Waits for exports in progress, which report through their callbacks. */
+  /** Waits for what its processors have for it, and for exports in progress, which report through their callbacks. */
   async forceFlush(): Promise<void> {
+    await Promise.allSettled(this.#feeders.map(({ flush }) => flush()));
     await Promise.all(this.#inFlight);
   }
 
   /**
    * Adds a processor with spans for this exporter; {@link shutdown} waits for it while the exporter still exports.
-   * @param settle exports them.
+   * @param settle exports them, and ends the processor.
+   * @param flush exports them.
    */
-  beforeShutdown(settle: () => Promise<void>): void {
-    this.#feeders.push(settle);
+  beforeShutdown(settle: () => Promise<void>, flush: () => Promise<void>): void {
+    this.#feeders.push({ settle, flush });
   }
 
   /**
@@ -117,7 +119,7 @@ export abstract class SpanStoreExporter implements SpanExporter, AsyncDisposable
 
   async #close(): Promise<void> {
     // A processor logs its losses itself.
-    await Promise.allSettled(this.#feeders.map((settle) => settle()));
+    await Promise.allSettled(this.#feeders.map(({ settle }) => settle()));
     this.#isClosed = true;
     await Promise.all(this.#inFlight);
     await this.disconnect();

@@ -2,7 +2,7 @@
 import { type Context, type HrTime, type Span, SpanKind, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, isOwnScope, isPackageScope, MCP_SCOPE, semconv } from '../base/index.ts';
-import { type InteractionKind, isModelCall, kindInWords, says } from '../interaction/index.ts';
+import { type InteractionKind, isModelCall, isOfBatch, kindInWords, says } from '../interaction/index.ts';
 import { toText } from '../json/index.ts';
 import type { TokenUsage } from '../signals/index.ts';
 import { processKey } from './process-key.ts';
@@ -82,7 +82,7 @@ export function toSaid(attributes: Attributes, values: FieldValues): SaidOfCall 
     isEstimated: values.tokens_estimated === true,
     isLess: values.provider === 'aws.bedrock' && values.cached_prompt_tokens === undefined,
     tokens: `${values.prompt_tokens} ${values.completion_tokens ?? 0}`,
-    isFetched: attributes[semconv.ATTR_GEN_AI_OPERATION_NAME] === 'fetch_response',
+    isFetched: attributes[semconv.ATTR_GEN_AI_OPERATION_NAME] === 'fetch_response' || isOfBatch(attributes),
   };
 }
 

@@ -61,10 +61,26 @@ export function setFields(span: WritableSpan, values: FieldValues): FieldValues 
     const isSet = attributes[name] !== undefined && !(isPriced && column === 'cost_source');
     if (isSet || hasFieldValue(attributes, column, value)) continue;
     span.setAttribute(name, value);
+    if (isCut(attributes[name], value)) restore(span, name, value);
     last = name;
   }
   // A span that is full takes nothing more: if it took the last one, it took them all.
   return last === undefined || span.attributes[last] !== undefined ? NONE : addFields(span, values);
+}
+
+/** Whether the SDK's limit of lengths has cut a text: what is left of a hash, an id or a model is that of another. */
+const isCut = (kept: unknown, value: AttributeValue): boolean =>
+  typeof kept === 'string' && kept !== value && typeof value === 'string' && value.length <= MAX_WHOLE;
+
+/** Longer texts are no ids. */
+const MAX_WHOLE = 256;
+
+function restore({ attributes }: WritableSpan, name: string, value: AttributeValue): void {
+  try {
+    (attributes as Record<string, unknown>)[name] = value;
+  } catch {
+    // Somebody has frozen it.
+  }
 }
 
 function addFields(span: WritableSpan, values: FieldValues): FieldValues {

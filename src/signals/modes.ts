@@ -128,6 +128,13 @@ const PRICED_MODES: readonly PricedMode[] = [
     except: OPENAI_OTHERS,
   },
   {
+    mode: 'openai tool web_search_preview',
+    factor: 1,
+    source:
+      'developers.openai.com/api/docs/pricing: its searches cost as others do in models that reason alone',
+    except: /^(?:ft:|gpt-4|chatgpt-4)/,
+  },
+  {
     mode: 'anthropic tier batch',
     factor: 0.5,
     source: 'platform.claude.com/docs/en/about-claude/pricing, "Batch processing"',

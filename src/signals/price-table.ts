@@ -175,9 +175,9 @@ function pickProvider(
     if (host !== undefined) return { providerId: host.id };
   }
   if (BEDROCK_ID.test(model)) return { providerId: 'aws' };
-  if (model.includes('/')) return { providerId: BY_MODEL_PREFIX };
-  if (provider === undefined || NOT_PROVIDERS.has(provider.toLowerCase())) return {};
-  return { providerId: provider };
+  // Who serves a model has prices of his own, or none, whoever made it.
+  if (provider !== undefined && !NOT_PROVIDERS.has(provider.toLowerCase())) return { providerId: provider };
+  return model.includes('/') ? { providerId: BY_MODEL_PREFIX } : {};
 }
 
 /** How often a price can change: dated prices at the start of a UTC day, time-of-day prices at any moment. */

@@ -1,4 +1,4 @@
-import { FEE_UNITS } from '../base/index.ts';
+import { FEE_UNITS, FEES } from '../base/index.ts';
 import { type CallCost, type ModelRates, type TokenUsage, toCost } from './cost.ts';
 import { CACHE_UNTOLD, listModes, PLACE_UNTOLD, priceModes, regionFactor } from './modes.ts';
 import type { PriceOverrides } from './price-overrides.ts';
@@ -121,14 +121,22 @@ function priceRequest(told: TokenUsage, model: string, input: PriceInput): Price
   );
   const factor = priceModes(modes, { provider: entry.provider, model, usage });
   if (typeof factor === 'string') return { costSource: `unpriced: ${factor}` };
-  const missing = missingFromTable(usage, entry.rates);
+  const missing = missingFromTable(usage, entry.rates, model);
   return missing === undefined
     ? priceOf(toCost(usage, entry.rates), factor, 'genai-prices')
     : { costSource: `unpriced: ${missing}` };
 }
 
 /** What the table does not price, or the usage does not tell apart, where text is not what would be charged. */
-function missingFromTable(usage: TokenUsage, { cacheRead, ...rates }: ModelRates): string | undefined {
+function missingFromTable(
+  usage: TokenUsage,
+  { cacheRead, ...rates }: ModelRates,
+  model: string,
+): string | undefined {
+  // docs.perplexity.ai/getting-started/pricing: by how much was searched, of which the table has the most alone.
+  if (rates.requests !== undefined) return 'request_fee';
+  // developers.openai.com/api/docs/pricing: a search costs these 8,000 tokens more, which their usage does not count.
+  if (usage.webSearches && /^gpt-4(?:o|\.1)-mini/.test(model)) return FEES.webSearches.word;
   // Providers give different discounts.
   if (usage.cacheReadTokens && cacheRead === undefined) return 'cached';
   if (!usage.outputTokens || OTHER_UNITS.some((unit) => usage[unit] !== undefined)) return undefined;

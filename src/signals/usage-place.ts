@@ -122,7 +122,7 @@ const BY_WORDS = Object.fromEntries(
  * stands for nothing; nor does one that says no tokens and has any other word, such as `cached_at`.
  */
 export function placeByWords(name: string): UsagePlace | undefined {
-  if (!/cach|reason|think|thought|audio|image|video|web/i.test(name)) return undefined;
+  if (!/cach|ephemeral|reason|think|thought|audio|image|video|web/i.test(name)) return undefined;
   const words = toWords(name);
   const has = (...any: readonly string[]) => words.some((word) => any.includes(word));
   const own = words.slice(words.lastIndexOf('usage') + 1);
@@ -131,6 +131,9 @@ export function placeByWords(name: string): UsagePlace | undefined {
   const medium = MEDIA.find(([word]) => has(word));
   if (medium !== undefined) return has('token', 'tokens') ? placeOfMedium(medium, has) : undefined;
   if (!has('token', 'tokens') && !own.every((word) => PLAIN_WORDS.has(word))) return undefined;
+  // Anthropic's word for what is written to its cache.
+  if (has('ephemeral') && has('1h')) return BY_WORDS.cacheWrite1hTokens;
+  if (has('ephemeral') && has('5m')) return BY_WORDS.cacheWrite5mTokens;
   if (!words.some((word) => word.startsWith('cach'))) {
     return !has('5m', '1h', 'ephemeral') && has('reasoning', 'thinking', 'thought', 'thoughts')
       ? BY_WORDS.reasoningTokens

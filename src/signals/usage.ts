@@ -13,6 +13,7 @@ import {
   type UsagePlace,
   withCamelCase,
 } from './usage-place.ts';
+import { type Apart, chooseReading, NOTHING_BESIDE, toRest, type WholeAndParts } from './usage-reading.ts';
 
 type Counts = { [U in UsageUnit]?: number };
 type Trait = 'cacheApart' | 'reasoningApart' | 'isUnsure';
@@ -98,6 +99,8 @@ export class UsageReader {
     const { model, passesCountsOn = false, isExclusive = false, isOwnTotal = false } = context;
     const counts = this.#counts;
     if (this.#places.inputTokens?.dialects[0]?.isAlone) for (const unit of PARTS) delete counts[unit];
+    // Nobody counted it.
+    if (counts.totalTokens === 0) delete counts.totalTokens;
     const { inputTokens, outputTokens, totalTokens, cacheWrite1hTokens, reasoningTokens } = counts;
     if (inputTokens === undefined && outputTokens === undefined)
       return counts.audioSeconds === undefined ? undefined : this.#others();
@@ -123,6 +126,7 @@ export class UsageReader {
         this.#shareDialect('inputTokens', 'cacheReadTokens') &&
         !CACHE_WRITES.some((unit) => this.#shareDialect('inputTokens', unit)),
       reasoning: this.#isApart('outputTokens', ['reasoningTokens'], 'reasoningApart'),
+      isReasoningUnsure: GROK.test(model ?? ''),
     };
     const rest = toRest(parts, totalTokens, model);
     const reading = chooseReading(parts, apart, totalTokens, rest > 0);
@@ -199,6 +203,9 @@ export interface UsageContext {
 /** OpenAI's own input has the cached tokens in it, on Bedrock too. */
 const INCLUSIVE_MODEL = /^(?:[a-z-]{2,12}\.)?openai\./;
 
+/** docs.x.ai: the tokens of a completion are those of its text. */
+const GROK = /(?:^|\/)grok/i;
+
 const CACHE_WRITES = ['cacheWriteTokens', 'cacheWrite5mTokens', 'cacheWrite1hTokens'] as const;
 const CACHE_UNITS = ['cacheReadTokens', ...CACHE_WRITES] as const;
 const PARTS = [...CACHE_UNITS, 'reasoningTokens', 'totalTokens'] as const;
@@ -219,70 +226,6 @@ export const OTHER_UNITS = [
 ] as const satisfies readonly UsageUnit[];
 
 type OtherUnit = (typeof OTHER_UNITS)[number];
-
-interface WholeAndParts {
-  readonly input: number;
-  readonly read: number;
-  readonly write: number;
-  readonly output: number;
-  readonly reasoning: number;
-}
-
-/** Which parts the dialects of their names count beside their whole. */
-interface Apart {
-  readonly cached: boolean;
-  /** Cached tokens may be in the input or beside it. */
-  readonly isUnsure: boolean;
-  /** What was written to the cache has a name of another dialect than the input and what was read. */
-  readonly written: boolean;
-  readonly reasoning: boolean;
-}
-
-/** How many tokens are beside the input, and beside the output. */
-interface Reading {
-  readonly cached: number;
-  readonly reasoning: number;
-}
-
-const NOTHING_BESIDE: Reading = { cached: 0, reasoning: 0 };
-
-/**
- * The reading that the total and the sizes allow; undefined when none does, or two that differ.
- * @param hasRest the total tells of tokens that no name does.
- */
-function chooseReading(
-  parts: WholeAndParts,
-  apart: Apart,
-  total: number | undefined,
-  hasRest: boolean,
-): Reading | undefined {
-  const { input, read, write, output, reasoning } = parts;
-  const cached = listBeside(read + write, input, apart.cached);
-  if (apart.written && write > 0 && read > 0 && read <= input) cached[cached.length - 1] = write;
-  const possible = listBeside(reasoning, output, apart.reasoning).flatMap((tokens) =>
-    cached.map((cachedTokens): Reading => ({ cached: cachedTokens, reasoning: tokens })),
-  );
-  const beside = total === undefined ? 0 : total - input - output;
-  if (apart.isUnsure && cached.length > 1 && beside === 0) return undefined;
-  if (total === undefined) return possible[0];
-  const fitting = possible.filter((reading) => reading.cached + reading.reasoning === beside);
-  if (fitting.length > 0) return fitting.length === 1 ? fitting[0] : undefined;
-  // Some totals leave out what their own dialect counts apart.
-  const isExplained = [0, read + write, reasoning, read + write + reasoning].includes(beside);
-  return isExplained || hasRest ? possible[0] : undefined;
-}
-
-/** How much of a part may be beside its whole: nothing, unless it must be or exceeds it, or all. */
-function listBeside(part: number, whole: number, mustBe: boolean): number[] {
-  if (part === 0) return [0];
-  return mustBe || part > whole ? [part] : [0, part];
-}
-
-/** Gemini's own thoughts, of which its answers in OpenAI's form tell nothing but the total. */
-function toRest(parts: WholeAndParts, total: number | undefined, model: string | undefined): number {
-  if (total === undefined || parts.reasoning > 0 || model === undefined || !/gemini/i.test(model)) return 0;
-  return Math.max(0, total - parts.input - parts.output);
-}
 
 /** More iterations of one message than Anthropic makes. */
 const MAX_REQUESTS = 64;

@@ -13,6 +13,8 @@ export interface SpanFixture {
   readonly schemaUrl?: string | undefined;
   readonly kind?: SpanKind;
   readonly attributes?: Attributes;
+  /** How many attributes the span takes. @defaultValue any number */
+  readonly limit?: number;
   readonly events?: readonly { readonly name: string; readonly attributes?: Attributes }[];
 }
 
@@ -21,7 +23,7 @@ export function recordSpan(fixture: SpanFixture): ReadableSpan {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({
     spanProcessors: [new SimpleSpanProcessor(exporter)],
-    spanLimits: { attributeCountLimit: Number.POSITIVE_INFINITY },
+    spanLimits: { attributeCountLimit: fixture.limit ?? Number.POSITIVE_INFINITY },
   });
   const span = provider
     .getTracer(

@@ -161,7 +161,8 @@ export const ENCODINGS: readonly string[] = [...UNPACKERS.keys()];
  * @throws Rejection `unsupported_encoding`.
  */
 export function findPacking(header: string, value: string | undefined): string | undefined {
-  const name = value?.trim().toLowerCase() || 'identity';
+  // RFC 9110: the same as gzip.
+  const name = value?.trim().toLowerCase().replace('x-gzip', 'gzip') || 'identity';
   if (name === 'identity') return undefined;
   if (UNPACKERS.has(name)) return name;
   throw new Rejection('unsupported_encoding', `Expected ${header} ${ENCODINGS.join(' or ')}, or none`);

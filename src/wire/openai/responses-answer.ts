@@ -39,7 +39,7 @@ export function readResponsesAnswer(whole: unknown): Answer {
     id: stringAt(value, 'id') || undefined,
     model,
     finishReasons: reason === undefined ? [] : [reason],
-    usage: withTools(readUsageObject(value.usage, { model }), items),
+    usage: withTools(readUsageObject(value.usage, { model }), items, readList(value.tools)),
     costUsd: readReportedCost(value.usage),
     serviceTier: stringAt(value, 'service_tier'),
     toolCallCount,
@@ -49,13 +49,19 @@ export function readResponsesAnswer(whole: unknown): Answer {
 }
 
 /** Adds what OpenAI charges apart for tools that it ran itself, which its usage does not count. */
-function withTools(usage: TokenUsage | undefined, items: readonly JsonObject[]): TokenUsage | undefined {
+function withTools(
+  usage: TokenUsage | undefined,
+  items: readonly JsonObject[],
+  offered: readonly unknown[],
+): TokenUsage | undefined {
   if (usage === undefined) return undefined;
   const searches = items.filter(
     ({ type, action }) => type === 'web_search_call' && (stringAt(action, 'type') ?? 'search') === 'search',
   ).length;
   const files = items.filter(({ type }) => type === 'file_search_call').length;
-  const tools = UNPRICED_TOOLS.filter((tool) => items.some(({ type }) => type === `${tool}_call`));
+  const ran = OTHER_TOOLS.filter((tool) => items.some(({ type }) => type === `${tool}_call`));
+  const isPreview = offered.some((tool) => stringAt(tool, 'type')?.startsWith(PREVIEW) === true);
+  const tools = searches > 0 && isPreview ? [...ran, PREVIEW] : ran;
   return {
     ...usage,
     ...(searches === 0 ? {} : { webSearches: searches }),
@@ -64,8 +70,11 @@ function withTools(usage: TokenUsage | undefined, items: readonly JsonObject[]):
   };
 }
 
+/** The form of the search whose price depends on the model. */
+const PREVIEW = 'web_search_preview';
+
 /** Charged by the session, and by the image: an answer does not tell how much. */
-const UNPRICED_TOOLS = ['code_interpreter', 'image_generation'] as const;
+const OTHER_TOOLS = ['code_interpreter', 'image_generation'] as const;
 
 /** Why a response ended, by its status; undefined while it is still being made. */
 function readReason(response: JsonObject, hasCalls: boolean): string | undefined {
