@@ -68,7 +68,7 @@ describe('mcp-observatory collect', { skip: noPostgres() }, () => {
       spool_bytes: 0,
     });
     assert.equal(await collect.end('SIGTERM'), 0);
-    assert.match(collect.log(), /60 spans taken, 60 written/);
+    assert.match(collect.log(), /80 spans taken, 80 written/);
   });
 
   test('waits for a database that is not there, and says that it is not ready', async () => {

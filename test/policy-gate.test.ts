@@ -518,8 +518,6 @@ test('arguments a schema does not declare are refused; open ones pass where the 
     [{ type: 'object', allOf: [{ properties: { a: {} } }] }, { a: 1 }, true],
     [{ type: 'object', $defs: { d: { properties: { a: {} } } }, $ref: '#/$defs/d' }, { a: 1 }, true],
     [{ type: 'object', properties: { a: {} } }, { toString: 1 }, false],
-    [{ type: 'object', properties: { a: true } }, { a: [1, null] }, true],
-    [{ type: 'object', properties: { a: false } }, { a: 1 }, false],
   ];
   const rule = { id: 'r', effect: 'allow', server: 'a', tool: 't' };
   for (const [inputSchema, args, isDeclared, isTaken = isDeclared] of schemas) {

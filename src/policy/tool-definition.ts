@@ -40,8 +40,8 @@ export function withSchemas(tool: ToolDefinition): ToolDefinition {
 
 /**
  * Why no call of a tool can be checked by its definition, or undefined. Arguments are an object, so another
- * `inputSchema.type` is refused. What stands for a property and is no schema asserts nothing. An `outputSchema` is any
- * JSON Schema, `true` and `false` included.
+ * `inputSchema.type` is refused. MCP wants an object as the schema of each property, so `{"properties": {"a": true}}` is
+ * refused although JSON Schema allows it; other values there are typing errors, which assert nothing. An `outputSchema` is any JSON Schema, `true` and `false` included.
  */
 export function definitionProblem(tool: unknown): string | undefined {
   if (!isObject(tool)) return 'A tool definition is an object';
@@ -64,9 +64,11 @@ function isSchema(value: unknown): value is JsonObject | boolean {
 
 function inputProblem(schema: unknown): string | undefined {
   if (!isObject(schema)) return `'inputSchema' is a JSON Schema object`;
-  const { type } = schema;
+  const { type, properties } = schema;
   const allowsObject = type === undefined || [type].flat().includes('object');
-  return allowsObject ? undefined : `'inputSchema.type' is "object"`;
+  if (!allowsObject) return `'inputSchema.type' is "object"`;
+  const wrong = Object.entries(readObject(properties)).find(([, property]) => typeof property === 'boolean');
+  return wrong && `'inputSchema.properties.${wrong[0].slice(0, 64)}' is a schema object`;
 }
 
 /**

@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ROOT } from '../support/consumer.ts';
 import { FreshApps } from '../support/fresh-app.ts';
 import { noPostgres, type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { PATIENT } from '../support/programs.ts';
 
 const ACCOUNT = 'it needs an account';
 const COLLECTOR = 'it needs the Collector, built with Go: otel-collector.long';
@@ -140,6 +141,7 @@ before(async () => {
   await mkdir(join(folder, 'goldens'));
   await cp(join(ROOT, 'goldens/openai/invoice_review.json'), join(folder, 'invoice.json'));
   env = {
+    ...PATIENT,
     PATH: [join(folder, 'node_modules/.bin'), dirname(process.execPath), process.env.PATH].join(delimiter),
     HOME: join(folder, 'home'),
     OPENAI_API_KEY: 'sk-none',

@@ -206,6 +206,8 @@ function variables(endpoint: string): Readonly<Record<string, string | undefined
     OTEL_METRICS_EXPORTER: 'none',
     OTEL_LOGS_EXPORTER: 'none',
     OTEL_BSP_SCHEDULE_DELAY: '200',
+    // The receiver is ours: on a busy machine a program that ends at once still sends its span.
+    MCP_OBSERVATORY_EXIT_DEADLINE_MS: '10000',
   };
 }
 
