@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { Client as ClientV2 } from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { SHELVES } from '../examples/servers/shelves.ts';
 import { createServer } from '../examples/servers/tools.ts';
@@ -191,6 +193,44 @@ test('tools with unusual input schemas are listed and called, by a gated client 
     rows.map(({ decision }) => decision),
     UNUSUAL.map(() => 'allow'),
   );
+});
+
+test('a call that was made keeps its result, whatever the client of either SDK thinks of its form', async (t) => {
+  const odd = [
+    { content: null, structuredContent: { a: 1 } },
+    { content: [{ type: 'text', text: 'x' }], isError: null, structuredContent: null },
+    { content: 'text' },
+    { toolResult: 'of 2024' },
+  ];
+  for (const made of [new Client({ name: 'a', version: '1' }), new ClientV2({ name: 'a', version: '1' })]) {
+    let calls = 0;
+    const results: Readonly<Record<string, () => unknown>> = {
+      initialize: () => ({
+        protocolVersion: '2025-06-18',
+        capabilities: { tools: {} },
+        serverInfo: { name: 's', version: '1' },
+      }),
+      'tools/list': () => ({ tools: [{ name: 't', inputSchema: { type: 'object' } }] }),
+      'tools/call': () => odd[calls++],
+    };
+    const transport: Transport = {
+      start: async () => {},
+      close: async () => {},
+      send: async (message) => {
+        if (!('id' in message && 'method' in message)) return;
+        const result = results[message.method]?.();
+        setImmediate(() => transport.onmessage?.({ jsonrpc: '2.0', id: message.id, result } as never));
+      },
+    };
+    await made.connect(transport as never);
+    t.after(() => void made.close());
+    const { request } = made;
+    const gated = gateClient(made as Client, new PolicyGate({ policy: { s: ['t'] } }), { server: 's' });
+    await gated.listTools();
+    for (const _ of odd) assert.ok(await gated.callTool({ name: 't', arguments: {} }));
+    assert.equal(calls, odd.length);
+    assert.equal(made.request, request);
+  }
 });
 
 test('what was checked is what is sent, whatever the caller does to its object', async (t) => {

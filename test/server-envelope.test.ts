@@ -105,6 +105,11 @@ test('a message for the request is its answer under any status; anything else is
   for (const status of [200, 400, 401, 403, 404, 410, 422, 500, 503])
     assert.deepEqual(await read(status, answer({ error: refusal })), JSON.parse(answer({ error: refusal })));
   assert.deepEqual(await read(500, answer({ result: {}, error: null })), JSON.parse(answer({ result: {} })));
+  // Some servers send the id back as a text, which the SDKs take.
+  assert.deepEqual(
+    await read(200, answer({ id: '7', result: {} })),
+    JSON.parse(answer({ id: '7', result: {} })),
+  );
   for (const [status, body, says] of [
     [502, `<html><title>502 Bad Gateway</title>${'<p>x</p>'.repeat(1_000)}`, /HTTP 502: 502 Bad Gateway$/],
     [429, 'slow down', /refused the request, HTTP 429: slow down$/],

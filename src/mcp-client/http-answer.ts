@@ -37,7 +37,7 @@ export async function readPostResponse(
   const { method } = posted;
   const text = await response.text();
   const messages = messagesIn(text);
-  const answer = messages.find((message) => message.method === undefined && message.id === posted.id);
+  const answer = messages.find((message) => isAnswerTo(message, posted.id));
   if (method === 'initialize' || method === 'server/discover')
     return readHandshake(withText(text, response), method, answer && messages);
   const lost = lostSession(response, init, answer, text);
@@ -54,8 +54,13 @@ export async function passAnswerOn(response: Response, init: RequestInit | undef
   if (posted?.id === undefined || posted.method === undefined || isTheirs) return response;
   const text = await response.text();
   const messages = messagesIn(text);
-  const isAnswered = messages.some((message) => message.method === undefined && message.id === posted.id);
+  const isAnswered = messages.some((message) => isAnswerTo(message, posted.id));
   return isAnswered ? asJson(response, messages) : withText(text, response);
+}
+
+/** Some servers send the id back as a text, which the SDKs take. */
+function isAnswerTo({ method, id }: JsonRpcMessage, requestId: JsonRpcId | undefined): boolean {
+  return method === undefined && id !== undefined && String(id) === String(requestId);
 }
 
 /** Some statuses allow no body, not even an empty one. */

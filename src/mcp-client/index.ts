@@ -22,7 +22,13 @@ export { type ConnectServersOptions, connectServers, ServerPool, type ServerTool
 export { startTree } from './process-tree.ts';
 export { RequestsAtOnce } from './requests-at-once.ts';
 export { isMissingSchema } from './server-tools.ts';
-export { type McpSession, type RequestControls, requestToolCall, requestToolPage } from './session.ts';
+export {
+  type McpSession,
+  type RequestControls,
+  requestToolCall,
+  requestToolPage,
+  withRawResults,
+} from './session.ts';
 export { LIST_KINDS, readToolList, ToolListError, type ToolListLimits } from './tool-list.ts';
 
 export type {

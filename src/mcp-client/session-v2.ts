@@ -2,7 +2,6 @@ import type { Client } from '@modelcontextprotocol/client';
 import { importPeer, loadPeer, VERSION } from '../base/index.ts';
 import { type JsonObject, withIntegers } from '../json/index.ts';
 import {
-  ANY_RESULT,
   answeredRequests,
   type McpSession,
   NO_SDK_TIMEOUT_MS,
@@ -11,6 +10,7 @@ import {
   requestToolPage,
   type SessionOptions,
   type Transport,
+  withRawResults,
 } from './session.ts';
 
 type SdkTransport = Parameters<Client['connect']>[0];
@@ -40,19 +40,12 @@ export async function openV2(transport: Transport, options: SessionOptions): Pro
       answer(params, signal),
     );
   }
-  // `callTool` is needed because it mirrors arguments into headers (SEP-2243). Its check of the result is bypassed: one
-  // content block of an unknown type would lose the whole answer.
-  const { request } = client as unknown as { request: (...args: unknown[]) => Promise<JsonObject> };
-  Object.assign(client, {
-    request: (message: { method: string }, ...rest: unknown[]) =>
-      message.method === 'tools/call'
-        ? request.call(client, message, ANY_RESULT, rest.at(-1))
-        : request.call(client, message, ...rest),
-  });
   client.onclose = options.onClose;
   client.onerror = options.onError;
   await client.connect(transport as SdkTransport, { signal: options.signal, timeout: NO_SDK_TIMEOUT_MS });
 
+  // It is needed because it mirrors arguments into headers (SEP-2243).
+  const rawClient = withRawResults(client);
   return {
     sdk: 'v2',
     protocolVersion: client.getNegotiatedProtocolVersion(),
@@ -62,7 +55,7 @@ export async function openV2(transport: Transport, options: SessionOptions): Pro
     sessionId: () => transport.sessionId,
     listTools: (cursor, { signal }) => requestToolPage(client, cursor, signal),
     callTool: async (tool, args, meta, controls) =>
-      (await client.callTool(
+      (await rawClient.callTool(
         {
           name: tool.name,
           arguments: { ...withIntegers(args, tool.inputSchema) },

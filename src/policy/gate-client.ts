@@ -22,6 +22,7 @@ import {
   requestToolPage,
   type ToolDefinition,
   type ToolListLimits,
+  withRawResults,
 } from '../mcp-client/index.ts';
 import type { AuditRun } from './audit/index.ts';
 import { type CallArguments, copyArguments } from './call-arguments.ts';
@@ -179,10 +180,14 @@ function toCall(
   const isSdk = 'request' in client && 'getServerCapabilities' in client;
   if (!isSdk) return client.callTool(params, ...rest);
   if (!('getProtocolEra' in client)) return requestToolCall(client, tool, params.arguments, rest[1]);
+  const rawClient = withRawResults(client);
   const definition = gate.find(server, tool)?.definition;
-  if (definition === undefined) return client.callTool(params, ...rest);
+  if (definition === undefined) return rawClient.callTool(params, ...rest);
   const { name, inputSchema } = definition;
-  return client.callTool(params, { ...readObject(rest[0]), toolDefinition: { name, inputSchema } } as never);
+  return rawClient.callTool(params, {
+    ...readObject(rest[0]),
+    toolDefinition: { name, inputSchema },
+  } as never);
 }
 
 function readParams(params: unknown): { name: string } & CallArguments {
