@@ -1,12 +1,13 @@
 /**
  * Runs the compiled tests, three processes at a time (two with `--long`), and fails when none ran.
  *
- * Usage: node dist/scripts/run-tests.js [--long] [--reverse] [--list] [NAME...]
+ * Usage: node dist/scripts/run-tests.js [--long] [--reverse] [--list] [--shard=1/2] [NAME...]
  *
  * Without `--long`, `dist/test/*.test.js`: what a change is tried with. With it, the suites that need more time, other
  * languages or the npm registry: `dist/test/*.long.test.js` and `dist/test/long/*.test.js`, and again, in full, those of
  * the others that come in two sizes (test/support/size.ts), unless one of the former runs them. A name picks the files
  * that contain it. `--reverse` turns the order of the files around, which shows a test that depends on another one.
+ * `--shard` runs one part of the files: `.ci/run` takes the halves of the long run in turn, one for each commit.
  *
  * Files share a few processes, because one of its own costs each the time to load everything. A file that needs its
  * own says so in a comment, `// Runs alone: <why>`. One that leaves a hook of `require()` says `// Runs with the others
@@ -31,6 +32,7 @@ const { values: options, positionals: names } = parseArgs({
     long: { type: 'boolean', default: false },
     reverse: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
+    shard: { type: 'string', default: '1/1' },
   },
   allowPositionals: true,
 });
@@ -38,15 +40,18 @@ if (options.list) {
   listFiles();
   process.exit();
 }
+const [shard = 1, shards = 1] = options.shard.split('/').map(Number);
 // The longest first, so that no process waits at the end for one file of another.
-const files = [...(options.long ? [join(TESTS, 'long')] : []), TESTS].flatMap((folder) =>
-  readdirSync(folder)
-    .filter((name) => name.endsWith('.test.js'))
-    .filter((name) => folder !== TESTS || isInRun(name))
-    .filter((name) => names.length === 0 || names.some((part) => name.includes(part)))
-    .sort()
-    .map((name) => join(folder, name)),
-);
+const files = [...(options.long ? [join(TESTS, 'long')] : []), TESTS]
+  .flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.test.js'))
+      .filter((name) => folder !== TESTS || isInRun(name))
+      .filter((name) => names.length === 0 || names.some((part) => name.includes(part)))
+      .sort()
+      .map((name) => join(folder, name)),
+  )
+  .filter((_, i) => i % shards === shard - 1);
 if (options.reverse) files.reverse();
 
 /** Prints each test file after the runs it is in: `npm test`, `test:long`, or both in two sizes. */

@@ -5,7 +5,6 @@ import { needsData } from '../support/data.ts';
 import { FreshApps, node24 } from '../support/fresh-app.ts';
 import { assertHolds, assertSameDecisions } from '../support/gate-doors.ts';
 import { assertNoContent, assertOneRun, assertSums, isModelCall } from '../support/one-run.ts';
-import { halved } from '../support/size.ts';
 import { assertTaped } from '../support/taped-program.ts';
 
 const VERSIONS = [
@@ -61,7 +60,7 @@ for (const { major, isNewest } of VERSIONS) {
     }
   });
 
-  for (const { CASE, output, calls, traces, red } of halved(CASES, major)) {
+  for (const { CASE, output, calls, traces, red } of CASES) {
     test(`AI SDK ${major}, ${CASE}: one trace for a run, red where it failed, sums right`, async () => {
       const folder = await installed(major);
       const node = isNewest ? await node24() : undefined;

@@ -115,8 +115,14 @@ describe('a database', { skip: noPostgres() || (findPsql() === undefined && 'no 
     const patient = `${url}?options=-c%20statement_timeout%3D0`;
     const set = (what: string) =>
       runSql(patient, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I ${what}', current_database()); END $$`);
-    await set("SET statement_timeout = ''1ms''");
+    // The collector looks at the database once before it is ready, with time enough. Then its connections are ended.
     await using collector = await collect(url);
+    await set("SET statement_timeout = ''1ms''");
+    await runSql(
+      patient,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+    );
     await send(collector, {}, 1000);
     await waitUntil(() => /statement timeout/.test(collector.log()), PATIENCE_MS);
     await set('RESET statement_timeout');

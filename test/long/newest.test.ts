@@ -16,7 +16,6 @@ import { describeModelMatrix } from '../support/model-matrix.ts';
 import { OtlpCollector } from '../support/otlp-collector.ts';
 import { outcomeOf, type ProgramHost, startProgram } from '../support/programs.ts';
 import { ProviderServer } from '../support/provider-server.ts';
-import { halved } from '../support/size.ts';
 
 const run = promisify(execFile);
 
@@ -133,7 +132,7 @@ test('an application that requires the API and starts its own SDK 3 keeps it', a
   assert.equal(collector.spans[0]?.attributes['own.sdk'], true);
 });
 
-for (const suite of halved(SUITES)) {
+for (const suite of SUITES) {
   test(`the suite ${suite} passes`, async () => {
     copied ??= copySuites();
     const place = await copied;

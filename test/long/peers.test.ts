@@ -7,7 +7,6 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { FreshApps, node24, REGISTER } from '../support/fresh-app.ts';
 import { assertSums } from '../support/one-run.ts';
-import { halved } from '../support/size.ts';
 
 const SDKS = ['@modelcontextprotocol/sdk@1', 'openai@6', 'zod@4'];
 const METRICS = ['gen_ai.client.operation.duration', 'mcp.client.operation.duration'];
@@ -50,7 +49,7 @@ before(async () => {
 });
 after(() => apps[Symbol.asyncDispose]());
 
-for (const { name, packages, flags, newest, sendsSpans } of halved(PEERS)) {
+for (const { name, packages, flags, newest, sendsSpans } of PEERS) {
   test(`beside ${name}, loaded first or last, calls are seen and counted once, metrics are exported and no warning is ours`, async () => {
     const folder = await (packages ? apps.install('other', [...SDKS, ...packages]) : apps.frames());
     const node = newest === true ? await node24() : undefined;

@@ -9,16 +9,13 @@ import { after, before, describe, test } from 'node:test';
 import { driveServer, installPublished } from '../support/drive-server.ts';
 import { PUBLISHED } from '../support/published-servers.ts';
 import { noPython } from '../support/python.ts';
-import { halved } from '../support/size.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /** Parts of their names, for some of them. */
 const asked = process.env.PUBLISHED_SERVERS?.split(',') ?? [''];
 const isAll = asked[0] !== '' || process.env.OBSERVATORY_TEST_SIZE === 'million';
-const servers = halved(
-  PUBLISHED.filter(
-    ({ spec, isCostly }) => (isAll || isCostly !== true) && asked.some((part) => spec.includes(part)),
-  ),
+const servers = PUBLISHED.filter(
+  ({ spec, isCostly }) => (isAll || isCostly !== true) && asked.some((part) => spec.includes(part)),
 );
 
 // A drive waits for its server to start and to end most of the time.

@@ -5,7 +5,6 @@ import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Consumers, ROOT } from '../support/consumer.ts';
-import { halved } from '../support/size.ts';
 
 let consumers: Consumers;
 let folder: string;
@@ -153,7 +152,7 @@ async function assertSpanArrives(name: string, expected: RegExp): Promise<void> 
   assert.deepEqual(await filesIn(at), before);
 }
 
-for (const [name, [manifest, files]] of halved(Object.entries(APPS))) {
+for (const [name, [manifest, files]] of Object.entries(APPS)) {
   test(`setup ends in a span of a model call: ${name}`, async () => {
     await writeFiles(join(folder, name), { ...files, 'package.json': JSON.stringify(manifest) });
     await assertSpanArrives(name, /A span arrived: chat gpt-4o \(mcp-observatory\/openai\)/);

@@ -15,7 +15,6 @@ import { type CountingProvider, startCountingProvider } from '../support/countin
 import { noPostgres, type PostgresServer, runSql, startPostgres } from '../support/postgres-server.ts';
 import { PATIENT } from '../support/programs.ts';
 import { noPyPi, noPython, pythonProgram, pythonWithPackages } from '../support/python.ts';
-import { halved } from '../support/size.ts';
 
 /** Programs by the list of packages that they need; with `cached` false the framework tells of no cached tokens. */
 const PROGRAMS: readonly {
@@ -143,7 +142,7 @@ describe('frameworks over OTLP', { skip, concurrency: 2 }, () => {
     assert.deepEqual(stored, right, name);
   }
 
-  for (const { packages, program, tellsCached } of halved(PROGRAMS)) {
+  for (const { packages, program, tellsCached } of PROGRAMS) {
     test(`${program} (${packages}): each call once, with its tokens and its cost`, {
       skip: skipPython,
       timeout: 600_000,
@@ -158,7 +157,7 @@ describe('frameworks over OTLP', { skip, concurrency: 2 }, () => {
     });
   }
 
-  for (const { calls, packages, isOurs, env } of halved(NPM, 1)) {
+  for (const { calls, packages, isOurs, env } of NPM) {
     const [first = ''] = packages;
     test(`${first}, alone and beside ours: each call once, with its tokens and its cost`, {
       timeout: 600_000,

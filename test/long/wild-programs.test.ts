@@ -16,7 +16,6 @@ import { type CollectedSpan, OtlpCollector } from '../support/otlp-collector.ts'
 import { noPostgres, type PostgresServer, runSql, startPostgres } from '../support/postgres-server.ts';
 import { exportingTo, outcomeOf, PATIENT, type ProgramOutcome } from '../support/programs.ts';
 import { ProviderServer } from '../support/provider-server.ts';
-import { halved } from '../support/size.ts';
 import { placesOf, sentSpans } from '../support/span-places.ts';
 
 interface Program {
@@ -122,7 +121,7 @@ after(async () => {
   await consumers?.[Symbol.asyncDispose]();
 });
 
-halved([...PROGRAMS.entries()]).forEach(([index, program]) => {
+PROGRAMS.forEach((program, index) => {
   const { sdk, when, app, ending, hasOwnRowsOnly = false } = program;
   const title = `${sdk}, ${when}, in ${app}, that ends by ${ending}`;
   test(`${index + 1} ${title}, loses nothing${hasOwnRowsOnly ? ', and is told which rows there are' : ''}`, {

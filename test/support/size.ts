@@ -2,8 +2,7 @@
  * Tests that come in two sizes: `npm test` runs a file that imports this at the usual size, `npm run test:long` runs it
  * again in full. To run one file in full: `OBSERVATORY_TEST_SIZE=full node --test dist/test/NAME.test.js`. `million` is
  * full, with a million rows where a suite is about so many, and every case where a suite is about many, which takes it
- * ten minutes and more. `OBSERVATORY_TEST_HALF` (0 or 1) is for `.ci/run`: the suites that take longest try one half of
- * their cases for one commit, and the other half for the next.
+ * ten minutes and more.
  */
 import { test } from 'node:test';
 
@@ -23,12 +22,6 @@ export function manyRows(usual: number): number {
 /** All cases of a suite that takes ten minutes with them, else every second one, by the place of a row in a table. */
 export function everyOther<T>(cases: readonly T[], place: number): readonly T[] {
   return SIZE === 'million' ? cases : cases.filter((_, i) => (i + place) % 2 === 0);
-}
-
-/** The half of the cases that `.ci/run` tries for a commit; everywhere else all. */
-export function halved<T>(cases: readonly T[], place = 0): readonly T[] {
-  const half = process.env.OBSERVATORY_TEST_HALF;
-  return half === undefined ? cases : cases.filter((_, i) => (i + place) % 2 === Number(half));
 }
 
 /** A test of the long run only: what it tries would take the others' time. */
