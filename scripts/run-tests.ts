@@ -122,7 +122,7 @@ const env = {
   // What npm has fetched before it does not ask for again.
   npm_config_prefer_offline: 'true',
   OBSERVATORY_TEST_BUNDLES: await bundleServers(join(templates, 'servers')),
-  ...(options.long && { OBSERVATORY_TEST_SIZE: 'full' }),
+  ...(options.long && { OBSERVATORY_TEST_SIZE: process.env.OBSERVATORY_TEST_SIZE ?? 'full' }),
   ...(server && {
     OBSERVATORY_TEST_POSTGRES: server.url,
     OBSERVATORY_TEST_MIGRATED: nameOfDatabase(await server.createMigrated()),

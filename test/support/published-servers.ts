@@ -176,7 +176,6 @@ export const PUBLISHED: readonly PublishedServer[] = [
     spec: 'mcp-server-sqlite==2025.4.25',
     from: 'pypi',
     packages: 'sqlite',
-    isCostly: true,
     args: ['--db-path', 'FOLDER/it.db'],
     call: { name: 'read_query', arguments: { query: 'SELECT 1 AS one' } },
   },
