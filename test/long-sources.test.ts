@@ -19,6 +19,18 @@ test('places in sources beyond Latin-1 count code points, and are left out a mil
   assert.ok(far.some(({ startContext }) => startContext === undefined));
 });
 
+test('of passages that have the same words the first one is the place, and one with more words goes before it', () => {
+  const filler = 'Nothing of note happened in the city on that long afternoon of rain. '.repeat(8);
+  const placeOf = (retrievedContext: string) => {
+    const finding = scoreEvidence({ answer: ANSWER, retrievedContext })?.findings[0];
+    return retrievedContext.slice(finding?.startContext, finding?.endContext);
+  };
+  const fact = FACT.trim().slice(0, -1);
+  const [first, second] = [`${fact} by Ann. `, `${fact} by Bob. `];
+  assert.match(placeOf(`${filler}${first}${filler}${second}${filler}`), /by Ann/);
+  assert.match(placeOf(`${filler}The invoice was paid. ${filler}${second}${filler}`), /by Bob/);
+});
+
 test('holding an answer against sources takes a time that does not grow with them', () => {
   const timeOf = (characters: number) => {
     const retrievedContext = Buffer.from('Счёт оплачен 3 мая. '.repeat(characters / 20)).toString();

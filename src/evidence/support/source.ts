@@ -5,54 +5,55 @@ export interface Alignment {
   /** Words that carry meaning, and how many of them the passage or the prompt has. */
   readonly words: number;
   readonly supported: number;
-  /** First and last token of the passage in the sources. */
-  readonly passage?: readonly [first: Token, last: Token];
+  /** Where the passage is in the sources. */
+  readonly passage?: readonly [start: number, end: number];
 }
 
-/** Above every id of the answer, of which 6144 characters are read: the pair of two ids stays a small integer. */
-const ID_SPAN = 8192;
+/** Above every id, since 6144 characters of the answer and 24,576 of the sources are read: a pair of ids is a small integer. */
+const ID_SPAN = 32_768;
 const MARGIN = 8;
 const MIN_WINDOW = 25;
 
 /**
  * The sources and the prompt, as far as the answer needs them. The answer has to be read first, by the same tokenizer:
- * its ids are the lowest.
+ * its ids are the lowest, below `limit`.
  */
 export class Source {
-  readonly #tokens: readonly Token[];
-  /** Ids of the answer are below this. */
-  readonly #limit: number;
+  /** Of each token its id and its place. */
+  readonly #ids: number[] = [];
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
   /** How often the sources have a word. */
   readonly #counts: Int32Array;
   /** What a word counts in a window: the rarer, the more. */
   readonly #weights: Float64Array;
   /** How often the window that is looked at has a wanted word; -1 for others. */
   readonly #inside: Int32Array;
-  readonly #prompt: ReadonlySet<number>;
+  readonly #prompt = new Set<number>();
   /** Places among the tokens of those that the answer has too, and that carry meaning. */
-  readonly #shared: Int32Array;
-  readonly #sharedIds: Int32Array;
+  readonly #shared: number[] = [];
+  readonly #sharedIds: number[] = [];
 
   constructor(tokenizer: Tokenizer, limit: number, source: string, prompt: string) {
-    this.#limit = limit;
-    this.#tokens = tokenizer.read(source);
     this.#counts = new Int32Array(limit);
-    const shared: number[] = [];
-    for (const [at, { id, isContent }] of this.#tokens.entries()) {
-      if (id >= limit) continue;
+    tokenizer.read(source, ({ id, start, end, isContent }, at) => {
+      const size = this.#ids.push(id);
+      this.#starts.push(at + start);
+      this.#ends.push(at + end);
+      if (id >= limit) return;
       (this.#counts[id] as number)++;
-      if (isContent) shared.push(at);
-    }
-    this.#shared = Int32Array.from(shared);
-    this.#sharedIds = this.#shared.map((at) => (this.#tokens[at] as Token).id);
-    const blocks = 1 + this.#tokens.length / MIN_WINDOW;
-    this.#weights = Float64Array.from(this.#counts, (count) => Math.log(1 + blocks / (0.5 + count)));
+      if (!isContent) return;
+      this.#shared.push(size - 1);
+      this.#sharedIds.push(id);
+    });
+    const blocks = 1 + this.size / MIN_WINDOW;
+    this.#weights = new Float64Array(this.#counts).map((count) => Math.log(1 + blocks / (0.5 + count)));
     this.#inside = new Int32Array(limit);
-    this.#prompt = new Set(tokenizer.read(prompt).map(({ id }) => id));
+    tokenizer.read(prompt, ({ id }) => this.#prompt.add(id));
   }
 
   get size(): number {
-    return this.#tokens.length;
+    return this.#ids.length;
   }
 
   has(id: number): boolean {
@@ -70,14 +71,12 @@ export class Source {
     let total = 0;
     for (const sentence of sentences)
       for (let i = 1; i < sentence.length; i++, total++) {
-        const pair = toPair(sentence, i);
+        const pair = toPair((sentence[i - 1] as Token).id, (sentence[i] as Token).id);
         pairs.set(pair, (pairs.get(pair) ?? 0) + 1);
       }
     if (total === 0) return undefined;
-    const tokens = this.#tokens;
-    for (let i = 1; i < tokens.length; i++)
-      if ((tokens[i - 1] as Token).id < this.#limit && (tokens[i] as Token).id < this.#limit)
-        pairs.delete(toPair(tokens, i));
+    const ids = this.#ids;
+    for (let i = 1; i < ids.length; i++) pairs.delete(toPair(ids[i - 1] as number, ids[i] as number));
     return [...pairs.values()].reduce((sum, count) => sum + count, 0) / total;
   }
 
@@ -86,13 +85,12 @@ export class Source {
     const content = new Set(sentence.flatMap(({ id, isContent }) => (isContent ? [id] : [])));
     const width = Math.max(MIN_WINDOW, sentence.length * 2);
     const from = this.#findWindow(content, width);
-    const passage = from < 0 ? [] : this.#tokens.slice(Math.max(0, from - MARGIN), from + width + MARGIN);
-    const ids = new Set(passage.map(({ id }) => id));
-    const [first, last] = [passage[0], passage.at(-1)];
+    const [first, last] = [Math.max(0, from - MARGIN), Math.min(this.size, from + width + MARGIN) - 1];
+    const ids = new Set(from < 0 ? [] : this.#ids.slice(first, last + 1));
     return {
       words: content.size,
       supported: [...content].filter((id) => ids.has(id) || this.#prompt.has(id)).length,
-      ...(first !== undefined && last !== undefined && { passage: [first, last] as const }),
+      ...(from >= 0 && { passage: [this.#starts[first] as number, this.#ends[last] as number] as const }),
     };
   }
 
@@ -100,9 +98,14 @@ export class Source {
   #findWindow(wanted: ReadonlySet<number>, width: number): number {
     const [places, ids, weights, inside] = [this.#shared, this.#sharedIds, this.#weights, this.#inside];
     inside.fill(-1);
-    for (const id of wanted) inside[id] = 0;
+    let most = 0;
+    for (const id of wanted) {
+      inside[id] = 0;
+      if (this.has(id)) most += weights[id] as number;
+    }
     let [head, sum, best, from] = [0, 0, 0, -1];
-    for (let at = 0; at < places.length; at++) {
+    // A window that has all of them is not excelled.
+    for (let at = 0; at < places.length && best < most - 1e-10; at++) {
       const id = ids[at] as number;
       if ((inside[id] as number) < 0) continue;
       if ((inside[id] as number)++ === 0) sum += weights[id] as number;
@@ -120,5 +123,4 @@ export class Source {
   }
 }
 
-const toPair = (tokens: readonly Token[], i: number): number =>
-  (tokens[i - 1] as Token).id * ID_SPAN + (tokens[i] as Token).id;
+const toPair = (before: number, id: number): number => before * ID_SPAN + id;

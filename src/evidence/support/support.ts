@@ -71,12 +71,9 @@ export function computeSupport(prompt: string, answer: string, whole: string): S
 }
 
 function computeRisk(sentences: readonly (readonly Token[])[], source: Source): number {
-  const content = new Map(
-    sentences
-      .flat()
-      .filter(({ isContent }) => isContent)
-      .map((token) => [token.id, token]),
-  );
+  const content = new Map<number, Token>();
+  for (const sentence of sentences)
+    for (const token of sentence) if (token.isContent) content.set(token.id, token);
   const missing = [...content.values()].filter(({ id }) => !source.has(id));
   const strangeness = missing.length / Math.max(1, content.size);
   const numbers = missing.filter(({ id, isNumber }) => isNumber && !source.supports(id));
@@ -104,8 +101,8 @@ function listFindings(
   placeOf: (offset: number) => number,
 ): readonly SupportFinding[] {
   const context = passage !== undefined && {
-    startContext: placeOf(passage[0].start),
-    endContext: placeOf(passage[1].end - 1) + 1,
+    startContext: placeOf(passage[0]),
+    endContext: placeOf(passage[1] - 1) + 1,
   };
   const numbers = sentence.filter(({ id, isNumber }) => isNumber && !source.supports(id));
   const names = newNames(sentence, source).filter(({ isNumber }) => !isNumber);

@@ -36,16 +36,15 @@ export class Tokenizer {
   /** Words as the texts of one answer share them; the places of their parts are those in the word. */
   readonly #words = new Map<string, readonly Token[]>();
 
-  /** @param from what is added to the places. */
-  read(text: string, from = 0, most = MAX_TOKENS): readonly Token[] {
-    const tokens: Token[] = [];
+  /** Calls back with each token of a text, whose place is that in its word, and with the place of the word. */
+  read(text: string, take: (token: Token, at: number) => void, most = MAX_TOKENS): void {
+    let count = 0;
     for (const { 0: word, index } of text.matchAll(IS_PLAIN.test(text) ? PLAIN_WORD : WORD)) {
-      if (tokens.length >= most) break;
-      const at = from + index;
-      for (const { id, start, end, isNumber, isName, isContent } of this.#listParts(word))
-        tokens.push({ id, start: at + start, end: at + end, isNumber, isName, isContent });
+      const parts = this.#listParts(word);
+      for (const token of parts) take(token, index);
+      count += parts.length;
+      if (count >= most) return;
     }
-    return tokens;
   }
 
   #listParts(word: string): readonly Token[] {
@@ -64,16 +63,12 @@ export class Tokenizer {
       const stem = isNumber
         ? part.normalize('NFKC').replace(/,(?=\d{3})/g, '')
         : findStem(part).slice(0, MAX_STEM);
-      return { id: this.#toId(stem), start: at, end: at + raw.length, isNumber, isName, isContent };
+      const id = this.#ids.get(stem) ?? this.#ids.size;
+      this.#ids.set(stem, id);
+      return { id, start: at, end: at + raw.length, isNumber, isName, isContent };
     });
     this.#words.set(word, parts);
     return parts;
-  }
-
-  #toId(stem: string): number {
-    const id = this.#ids.get(stem) ?? this.#ids.size;
-    this.#ids.set(stem, id);
-    return id;
   }
 }
 
@@ -88,7 +83,10 @@ export function tokenSentences(
   const unmarked = text.replace(LIST_MARKER, (marker) => ' '.repeat(marker.length));
   let start = 0;
   return [...sentenceEnds(unmarked)].flatMap((end) => {
-    const tokens = tokenizer.read(unmarked.slice(start, end), start, most);
+    const tokens: Token[] = [];
+    const take = (token: Token, at: number) =>
+      tokens.push({ ...token, start: start + at + token.start, end: start + at + token.end });
+    tokenizer.read(unmarked.slice(start, end), take, most);
     start = end;
     return tokens.some(({ isContent }) => isContent) ? [tokens] : [];
   });

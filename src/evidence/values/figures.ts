@@ -49,8 +49,8 @@ const ABOUT = new Phrases({
 /** "The 1980s". */
 const DECADE = /^(?:1[5-9]|20)\d0$/;
 
-/** The numbers of a text. Digits inside a name, a path, a version or a decade are none. */
-export function figuresIn(text: string, most = MAX_FIGURES): readonly Figure[] {
+/** The numbers of a text, no digits inside a name, a path, a version or a decade; `isAbout` and `after` only with words. */
+export function figuresIn(text: string, most = MAX_FIGURES, hasWords = true): readonly Figure[] {
   if (!/\d/.test(text)) return [];
   const figures: Figure[] = [];
   let scaled = 0;
@@ -107,8 +107,8 @@ export function figuresIn(text: string, most = MAX_FIGURES): readonly Figure[] {
       factor,
       whole: wholeOf,
       isSpan,
-      isAbout: isRounded(before, text.slice(end, end + 2)) || (isSpan && first.isAbout),
-      after: wordsAfter(text.slice(end, end + MAX_AFTER)),
+      isAbout: hasWords && (isRounded(before, text.slice(end, end + 2)) || (isSpan && first.isAbout)),
+      after: hasWords ? wordsAfter(text.slice(end, end + MAX_AFTER)) : [],
     });
   }
   return figures;

@@ -37,6 +37,7 @@ export class Known {
   readonly #set: ReadonlySet<number>;
   readonly #measures = new Map<Dimension, Addends>();
   #figures: readonly Figure[] | undefined;
+  #isPriced: boolean | undefined;
   /** How many texts are still looked for: each costs time in proportion to all results. */
   #left = MAX_LOOKUPS;
   #ids: ReadonlySet<string> | undefined;
@@ -105,7 +106,8 @@ export class Known {
    * any may be one.
    */
   get #money(): Addends | undefined {
-    if (this.given.length <= FEW || PRICED.test(this.text)) return undefined;
+    this.#isPriced ??= PRICED.test(this.text);
+    if (this.given.length <= FEW || this.#isPriced) return undefined;
     const amounts = this.#readAs('money');
     return amounts.size < MIN_AMOUNTS ? undefined : amounts;
   }
@@ -120,7 +122,7 @@ export class Known {
     let known = this.#measures.get(dimension);
     if (known !== undefined) return known;
     const told = `${this.steps.map((step) => `${step.text}\n${step.given}`).join('\n')}\n${this.prompt}`;
-    this.#figures ??= figuresIn(told, MAX_NUMBERS);
+    this.#figures ??= figuresIn(told, MAX_NUMBERS, false);
     known = new Addends([
       ...this.#figures.flatMap((one) => (one.dimension === dimension ? [one.value * one.factor] : [])),
       ...(isMeasure(dimension) ? measuresIn(told.toLowerCase(), dimension) : []),
