@@ -4,8 +4,13 @@ import { importProblem, nodeProblem } from '../base/index.ts';
 
 const problem = nodeProblem();
 if (problem === undefined) {
-  void import('./run-cli.ts').then(
-    ({ runProgram }) => runProgram(),
+  // The first is a file of its own in the package.
+  const program =
+    process.argv[2] === 'hook'
+      ? import('./hook-program.js').then(({ runHookProgram }) => runHookProgram)
+      : import('./run-cli.ts').then(({ runProgram }) => runProgram);
+  void program.then(
+    (run) => run(),
     (error: unknown) => tell(importProblem(error)),
   );
 } else tell(problem);
