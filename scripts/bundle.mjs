@@ -4,7 +4,7 @@
  * adds the declarations, from those that `tsc` has written to `dist/src`; `--strict` makes its warnings errors.
  */
 import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { rollup } from 'rollup';
@@ -59,6 +59,10 @@ const GOLDEN_REQUIRED = `const ofNode = Object.getPrototypeOf(require('node:modu
 module.exports = (ofNode?.(__filename) ?? require)('./golden.js');
 `;
 
+/** A file of its own beside the others, by which they import it. */
+const HOOK = './hook-program.js';
+const WITHIN_HOOK = /^(?:unbash|@opentelemetry\/api)$/;
+
 /** Packages stay imports, since hooks and peers must be the application's own; only the bundler's helpers go in. */
 const isExternal = (id) => !/^[./]|^@oxc-project\/runtime\//.test(id);
 
@@ -69,6 +73,7 @@ async function bundleCode() {
   const bundle = await rolldown({
     input: inputs({ ...ENTRIES, ...PROGRAMS }, 'src', '.ts'),
     external: isExternal,
+    plugins: [{ name: 'beside', resolveId: (id) => (id === HOOK ? { id, external: 'relative' } : null) }],
     platform: 'node',
     transform: { target: 'node20.19' },
     treeshake: { moduleSideEffects: false },
@@ -135,6 +140,7 @@ async function bundleCode() {
   });
   await bundle.close();
   for (const [name, source] of Object.entries(REQUIRED)) await bundleRequired(source, join(unfinished, name));
+  await bundleHook(join(unfinished, HOOK), output);
   writeFileSync(join(unfinished, 'next-edge.js'), NEXT_EDGE);
   writeFileSync(join(unfinished, 'golden.cjs'), GOLDEN_REQUIRED);
   await bundlePage(join(unfinished, 'page'));
@@ -147,6 +153,39 @@ async function bundleCode() {
 function describe({ type, fileName, moduleIds, imports }) {
   if (type !== 'chunk') return [];
   return [{ fileName, modules: moduleIds.map((id) => relative(ROOT, id).replaceAll('\\', '/')), imports }];
+}
+
+/**
+ * The command that agents wait for, with the packages it needs: opening their files would take most of its time. What it
+ * imports only now and then it finds among the others.
+ */
+async function bundleHook(file, others) {
+  const resolveId = (id, _importer, { kind }) => {
+    if (kind !== 'dynamic-import' || !id.startsWith('.')) return null;
+    const name = basename(id, '.ts');
+    const found = others.find((other) => other.isDynamicEntry && other.name === name);
+    return { id: `./${found?.fileName ?? `${name}.js`}`, external: 'relative' };
+  };
+  const bundle = await rolldown({
+    input: join(ROOT, 'src/cli', HOOK.replace(/\.js$/, '.ts')),
+    external: (id) => isExternal(id) && !WITHIN_HOOK.test(id),
+    plugins: [{ name: 'beside', resolveId }],
+    platform: 'node',
+    resolve: { conditionNames: ['module', 'import', 'node', 'default'] },
+    transform: { target: 'node20.19' },
+    treeshake: { moduleSideEffects: false },
+  });
+  const license = readFileSync(join(ROOT, 'node_modules/unbash/LICENSE'), 'utf8').trim();
+  await bundle.write({
+    file,
+    format: 'esm',
+    codeSplitting: false,
+    comments: false,
+    // Its errors are told by their messages alone.
+    minify: true,
+    postBanner: `/*! With @opentelemetry/api (Apache-2.0) and unbash:\n${license}\n*/`,
+  });
+  await bundle.close();
 }
 
 /** One CommonJS file: for programs that `--require` it, or for code that cannot wait for an import. */

@@ -155,7 +155,7 @@ function checkDoors({ path, imports }: SourceFile): string[] {
 const WRITERS: readonly string[] = [
   'base/stderr-diag.ts',
   'cli/main.ts',
-  'cli/run-cli.ts',
+  'cli/run-program.ts',
   'golden/program/say.ts',
   'instrumentation/mcp/wire.ts',
   'setup/register.ts',

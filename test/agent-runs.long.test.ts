@@ -370,6 +370,81 @@ describe('coding agents', { skip: noPostgres() }, () => {
     assert.equal(rows[0]?.n, 0);
   });
 
+  test('transcripts of Gemini CLI: a message that grows is one call, also where the agent has sent it', async () => {
+    const home = tempDir();
+    const startMs = Date.now() - 3_600_000;
+    const line = (seconds: number, id: string, type: string, content: unknown, more: object = {}) => {
+      return { id, timestamp: new Date(startMs + seconds * 1000).toISOString(), type, content, ...more };
+    };
+    const model = 'gemini-2.5-flash';
+    const answered = { model, tokens: { input: 2000, output: 50, cached: 400, thoughts: 5, tool: 0 } };
+    const called = {
+      id: 'call',
+      name: 'run_shell_command',
+      args: { of: 'SECRET' },
+      status: 'error',
+      timestamp: new Date(startMs + 3000).toISOString(),
+    };
+    const lines = [
+      { sessionId: 'session-of-gemini', startTime: new Date(startMs).toISOString(), kind: 'main' },
+      { $set: { messages: [line(0, 'context', 'user', 'SECRET')] } },
+      line(1, 'first', 'user', [{ text: 'SECRET' }]),
+      line(2, 'second', 'gemini', '', answered),
+      line(2, 'second', 'gemini', '', { ...answered, toolCalls: [called] }),
+      line(4, 'third', 'user', [{ functionResponse: { response: { output: 'SECRET' } } }]),
+      line(5, 'fourth', 'gemini', 'SECRET', answered),
+      line(9, 'fifth', 'user', [{ text: 'SECRET' }]),
+      line(10, 'sixth', 'gemini', 'SECRET', answered),
+    ];
+    const folder = join(home, '.gemini/tmp/project/chats');
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'session-1.jsonl'), lines.map((one) => JSON.stringify(one)).join('\n'));
+    // The second prompt was sent while it was answered.
+    const live = (name: string, seconds: number, attributes: object) => ({
+      name: `gemini_cli.${name}`,
+      at: startMs + seconds * 1000 + 20 - STARTED_MS,
+      attributes: { 'session.id': 'session-of-gemini', prompt_id: 'live', ...attributes },
+    });
+    const sent = [
+      live('user_prompt', 9, {}),
+      live('api_response', 10, {
+        model,
+        input_token_count: '2000',
+        output_token_count: '50',
+        thoughts_token_count: '5',
+        cached_content_token_count: '400',
+      }),
+    ];
+    await send('/v1/logs', json(logsRequest('gemini-cli', sent, 'attribute')), JSON_TYPE);
+    const rows = async () => {
+      const of = `SELECT t::text FROM mcp_traces t WHERE conversation_id = 'session-of-gemini'`;
+      return (await db.query(of)).rows;
+    };
+    await waitUntil(async () => (await rows()).length === 2);
+    const read = () =>
+      importTranscripts({
+        env: { HOME: home },
+        httpUrl: collector.httpUrl ?? '',
+        db,
+        sinceMs: Date.now() - 30 * 86_400_000,
+        withText: false,
+        signal: new AbortController().signal,
+      });
+    assert.deepEqual(await read(), { agents: [{ name: 'gemini-cli', files: 1, events: 4 }], problems: [] });
+    await waitUntil(async () => (await rows()).length === 6);
+    assert.deepEqual((await read()).agents, []);
+    await rollUpAll(db);
+    const { runs } = await listRuns(db, { filter: 'session:session-of-gemini', sinceMs: 0 });
+    assert.deepEqual(
+      runs.map((run) => [run.modelCalls, run.toolCalls, run.failedTools, usageOf(run)]),
+      [
+        [1, 0, [], { input: 2000, output: 55, cached: 400 }],
+        [2, 1, ['run_shell_command'], { input: 4000, output: 110, cached: 800 }],
+      ],
+    );
+    assert.doesNotMatch(JSON.stringify(await rows()), /SECRET/);
+  });
+
   test('Codex: the two events at the end of a stream are one call', {
     skip: needsData('field/telemetry').skip,
   }, async () => {

@@ -167,6 +167,25 @@ test('an older Node gets the version that is needed, and nothing else', () => {
   }
 });
 
+test('where the OpenTelemetry API is missing, the program says so, and an application runs without telemetry', () => {
+  const hook = `export const resolve = (name, context, next) => {
+  if (name === '@opentelemetry/api') throw new Error("tried to access @opentelemetry/api\\n but");
+  return next(name, context);
+};`;
+  const toUrl = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`;
+  const missing = toUrl(`import { register } from 'node:module'; register(${JSON.stringify(toUrl(hook))});`);
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, ['--import', missing, ...args], { encoding: 'utf8' });
+  const needs = 'mcp-observatory needs @opentelemetry/api@~1.9.0, which this application has not';
+  const program = run(MAIN, '--version');
+  assert.deepEqual([program.status, program.stdout], [EXIT_USAGE, '']);
+  assert.match(program.stderr, new RegExp(`^${needs}: .*\\n$`));
+  const register = join(dirname(MAIN), 'register.js');
+  const application = run('--import', register, '--eval', 'console.log("ran")');
+  assert.deepEqual([application.status, application.stdout], [0, 'ran\n']);
+  assert.match(application.stderr, new RegExp(`^${needs}: .*; nothing is traced\\n$`));
+});
+
 test('an output that cannot be written is one line on stderr and exit code 1', {
   skip: !existsSync('/dev/full'),
 }, () => {

@@ -194,7 +194,7 @@ test('commands, files, fetches and MCP tools are decided by the rules, the stric
     assert.equal(await claude(tool, input), decision, `${tool} ${JSON.stringify(input)}`);
 });
 
-test('a file with a hidden name, or in a folder with one, is written where a rule names it', async () => {
+test('a hidden name is written, and a redirect followed, where a rule is about that', async () => {
   const at = (path: string) => {
     mkdirSync(join(work, path, '..'), { recursive: true });
     writeFileSync(join(work, path), '');
@@ -217,12 +217,15 @@ test('a file with a hidden name, or in a folder with one, is written where a rul
     ['Bash', { command: 'cd .zed && ls > tasks.json' }, 'ask'],
     ['Bash', { command: 'some-tool --write .zed/tasks.json' }, 'ask'],
     ['Bash', { command: 'some-tool -o .new' }, 'ask'],
+    ['Bash', { command: 'some-tool --x=.unmade/y' }, 'ask'],
+    ['Bash', { command: 'some-tool --into .unmade/y' }, 'ask'],
     ['Bash', { command: 'some-tool --query .name ./...' }, 'allow'],
     ['Bash', { command: 'cp -r pack/. .' }, 'ask'],
     ['Bash', { command: 'cp pack/.envrc .' }, 'ask'],
     ['Bash', { command: 'cp -r plain in/copy' }, 'allow'],
     ['Bash', { command: 'curl -O https://example.com/%2eenvrc' }, 'ask'],
     ['Bash', { command: 'curl -O https://example.com/envrc' }, 'allow'],
+    ['Bash', { command: 'curl -LO https://example.com/envrc' }, 'ask'],
     ['Bash', { command: 'git diff .zed/tasks.json' }, 'allow'],
     ['Bash', { command: 'tar czf in/a.tgz --exclude=.zed in' }, 'allow'],
   ];

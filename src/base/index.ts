@@ -46,7 +46,7 @@ export { whyForeign } from './foreign-folder.ts';
 export { editDistance, matchesParts, misspelled, nearest, refuseUnknownOptions } from './known-options.ts';
 export { type Line, readLines } from './lines.ts';
 export { isPidInUse, isProcessAlive, startOfProcess } from './live-process.ts';
-export { API_OF_SDK_2, type Constructor, INSTALL_SDK, type Loaded, load, loadNow, locate } from './locate.ts';
+export { type Constructor, INSTALL_SDK, type Loaded, load, loadNow, locate } from './locate.ts';
 export { periodicReader } from './metric-reader.ts';
 export {
   checkKinds,
@@ -96,7 +96,7 @@ export {
 export { ownTurn, type Steps, sliced, takeAll, takeInSlices } from './slices.ts';
 export { hasDiagLogger, useStderrDiag, warnAtOnce, warnVisibly } from './stderr-diag.ts';
 export { countOutputsUsed, onStdinUse, onStdoutUse, withStdoutUnused } from './stdio-use.ts';
-export { nodeProblem } from './supported-node.ts';
+export { API_OF_SDK_2, importProblem, nodeProblem } from './supported-node.ts';
 export { injectWithin, isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
 export {
   FEE_UNITS,

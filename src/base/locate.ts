@@ -5,8 +5,6 @@ import { pathToFileURL } from 'node:url';
 export type Loaded = Record<string, never>;
 export type Constructor<A extends unknown[], T> = new (...args: A) => T;
 
-/** The API of SDK 2: with `^1.9` pnpm takes 1.10, which that does not go with. */
-export const API_OF_SDK_2 = '@opentelemetry/api@~1.9.0';
 /** Install command for a program that has no OpenTelemetry SDK yet. */
 export const INSTALL_SDK =
   'npm install @opentelemetry/sdk-trace-node@^2.12.0 @opentelemetry/exporter-trace-otlp-http@^0.223.0';

@@ -3,7 +3,8 @@
  *
  * Sources: Claude Code writes `projects/<folder>/<session>.jsonl`, a line for each block of a message, with the usage of
  * the whole (code.claude.com/docs, "Sessions"); Codex writes `sessions/YYYY/MM/DD/rollout-*.jsonl`, the items of
- * `codex-rs/protocol` (openai/codex).
+ * `codex-rs/protocol` (openai/codex); Gemini CLI writes `tmp/<project>/chats/session-*.jsonl`, a message again as it grows
+ * (its `chatRecordingService`).
  */
 import { isObject, type JsonObject } from '../json/index.ts';
 import { readUsageObject, writeUsageUnits } from '../signals/index.ts';
@@ -232,6 +233,81 @@ export class CodexReader implements TranscriptReader {
         reasoning_token_count: countIn(last, 'reasoning_output_tokens'),
       },
     ];
+  }
+}
+
+export class GeminiReader implements TranscriptReader {
+  readonly #withText: boolean;
+  readonly #ids: KnownIds;
+  #session: string | undefined;
+  #prompt: string | undefined;
+  #isSubagent = false;
+  /** The answer that may grow. */
+  #answer: { readonly id: string; readonly line: JsonObject; readonly atMs: number } | undefined;
+
+  constructor(withText: boolean, ids: KnownIds) {
+    this.#withText = withText;
+    this.#ids = ids;
+  }
+
+  read(line: JsonObject, atMs: number): readonly TranscriptEvent[] {
+    const session = textIn(line, 'sessionId');
+    if (session !== undefined) {
+      this.#session ??= session;
+      this.#prompt ??= session;
+      this.#isSubagent = line.kind === 'subagent';
+      return [];
+    }
+    const id = textIn(line, 'id');
+    if (id === undefined || !this.#ids.isNew(id, this)) return [];
+    const before = this.#answer?.id === id ? [] : this.end();
+    if (line.type === 'gemini') this.#answer = { id, line, atMs };
+    return line.type === 'user' ? [...before, ...this.#ask(id, line, atMs)] : before;
+  }
+
+  end(): readonly TranscriptEvent[] {
+    const answer = this.#answer;
+    this.#answer = undefined;
+    if (answer === undefined) return [];
+    const { line, atMs } = answer;
+    const { tokens, toolCalls } = line;
+    const responses = isObject(tokens)
+      ? [
+          this.#event('gemini_cli.api_response', atMs, {
+            model: textIn(line, 'model'),
+            input_token_count: countIn(tokens, 'input'),
+            output_token_count: countIn(tokens, 'output'),
+            cached_content_token_count: countIn(tokens, 'cached'),
+            thoughts_token_count: countIn(tokens, 'thoughts'),
+            tool_token_count: countIn(tokens, 'tool'),
+          }),
+        ]
+      : [];
+    const calls = (Array.isArray(toolCalls) ? toolCalls.filter(isObject) : []).map((call) => {
+      const endMs = Date.parse(textIn(call, 'timestamp') ?? '');
+      return this.#event('gemini_cli.tool_call', Number.isNaN(endMs) ? atMs : endMs, {
+        function_name: textIn(call, 'name'),
+        success: call.status === 'success',
+      });
+    });
+    return [...responses, ...calls];
+  }
+
+  #ask(id: string, line: JsonObject, atMs: number): readonly TranscriptEvent[] {
+    const parts = Array.isArray(line.content) ? line.content.filter(isObject) : [];
+    // The results of tools come as words of the user; a subagent is asked by the agent.
+    if (this.#isSubagent || parts.some((part) => 'functionResponse' in part)) return [];
+    this.#prompt = id;
+    const prompt = textIn(line, 'content') ?? parts.map((part) => textIn(part, 'text') ?? '').join('\n');
+    return [this.#event('gemini_cli.user_prompt', atMs, this.#withText ? { prompt } : {})];
+  }
+
+  #event(name: string, atMs: number, attributes: TranscriptEvent['attributes']): TranscriptEvent {
+    return {
+      name,
+      atMs,
+      attributes: { 'session.id': this.#session, prompt_id: this.#prompt, ...attributes },
+    };
   }
 }
 

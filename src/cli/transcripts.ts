@@ -7,11 +7,12 @@ import { readdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { errorMessage, readLines, semconv } from '../base/index.ts';
-import { isObject, type JsonObject, parseOrKeep } from '../json/index.ts';
+import { addUp, isObject, type JsonObject, parseOrKeep } from '../json/index.ts';
 import type { Queryable } from '../postgres/index.ts';
 import {
   ClaudeReader,
   CodexReader,
+  GeminiReader,
   KnownIds,
   type TranscriptEvent,
   type TranscriptReader,
@@ -54,12 +55,20 @@ const AGENTS: readonly Agent[] = [
     folder: (env) => join(env.CODEX_HOME || join(toHome(env), '.codex'), 'sessions'),
     reader: (withText, ids) => new CodexReader(withText, ids),
   },
+  {
+    name: 'gemini-cli',
+    folder: (env) => join(env.GEMINI_CLI_HOME || toHome(env), '.gemini', 'tmp'),
+    reader: (withText, ids) => new GeminiReader(withText, ids),
+  },
 ];
 
-/** Events without the id of a call, and the operation of their rows. */
-const WITHOUT_ID: ReadonlyMap<string, string> = new Map([
-  ['codex.sse_event', 'chat'],
-  ['codex.user_prompt', 'invoke_agent'],
+/** Events without the id of a call, and what their rows are. */
+const WITHOUT_ID: ReadonlyMap<string, Pick<StoredCall, 'operation' | 'is_root'>> = new Map([
+  ['codex.sse_event', { operation: 'chat', is_root: false }],
+  ['codex.user_prompt', { operation: 'invoke_agent', is_root: false }],
+  ['gemini_cli.api_response', { operation: 'chat', is_root: false }],
+  ['gemini_cli.tool_call', { operation: 'execute_tool', is_root: false }],
+  ['gemini_cli.user_prompt', { operation: 'invoke_agent', is_root: true }],
 ]);
 /** An agent sends a call and writes it down at nearly the same time. */
 const MAX_APART_MS = 2000;
@@ -67,6 +76,7 @@ const MAX_CALLS = 20_000;
 
 interface StoredCall {
   readonly operation: string;
+  readonly is_root: boolean;
   readonly at_ms: number;
   readonly prompt_tokens: number | null;
   readonly completion_tokens: number | null;
@@ -83,19 +93,23 @@ class StoredCalls {
   }
 
   async take({ name, atMs, attributes }: TranscriptEvent): Promise<boolean> {
-    const operation = WITHOUT_ID.get(name);
-    if (operation === undefined) return false;
-    if (this.#session !== attributes['conversation.id']) {
-      this.#session = attributes['conversation.id'];
+    const row = WITHOUT_ID.get(name);
+    if (row === undefined) return false;
+    const session = attributes['conversation.id'] ?? attributes['session.id'];
+    if (this.#session !== session) {
+      this.#session = session;
       this.#calls = await this.#read();
     }
-    const { input_token_count: input = null, output_token_count: output = null } = attributes;
+    const count = (key: string) => (typeof attributes[key] === 'number' ? attributes[key] : undefined);
+    const input = addUp(count('input_token_count'), count('tool_token_count')) ?? null;
+    const output = addUp(count('output_token_count'), count('thoughts_token_count')) ?? null;
     const [nearest] = this.#calls
       .filter(
         (call) =>
-          call.operation === operation &&
+          call.operation === row.operation &&
+          call.is_root === row.is_root &&
           Math.abs(call.at_ms - atMs) <= MAX_APART_MS &&
-          (operation !== 'chat' || (call.prompt_tokens === input && call.completion_tokens === output)),
+          (row.operation !== 'chat' || (call.prompt_tokens === input && call.completion_tokens === output)),
       )
       .sort((a, b) => Math.abs(a.at_ms - atMs) - Math.abs(b.at_ms - atMs));
     if (nearest !== undefined) this.#calls.splice(this.#calls.indexOf(nearest), 1);
@@ -104,10 +118,11 @@ class StoredCalls {
 
   async #read(): Promise<StoredCall[]> {
     const { rows } = await this.#db.query(
-      `SELECT operation, (extract(epoch FROM end_time) * 1000)::float8 AS at_ms, prompt_tokens, completion_tokens
+      `SELECT operation, parent_span_id IS NULL AS is_root, prompt_tokens, completion_tokens,
+         (extract(epoch FROM CASE WHEN parent_span_id IS NULL THEN start_time ELSE end_time END) * 1000)::float8 AS at_ms
        FROM mcp_traces WHERE conversation_id = $1 AND scope = 'mcp-observatory/agent-events'
-         AND operation = ANY ($2) AND parent_span_id IS NOT NULL LIMIT ${MAX_CALLS}`,
-      [this.#session ?? null, [...WITHOUT_ID.values()]],
+         AND operation = ANY ($2) LIMIT ${MAX_CALLS}`,
+      [this.#session ?? null, [...WITHOUT_ID.values()].map(({ operation }) => operation)],
     );
     return rows as unknown as StoredCall[];
   }
@@ -204,7 +219,7 @@ async function importFile(
   };
   for await (const line of readLines(createReadStream(file, { signal }), MAX_LINE)) {
     const parsed = typeof line === 'string' ? parseLine(line) : undefined;
-    const atMs = Date.parse(textIn(parsed, 'timestamp') ?? '');
+    const atMs = Date.parse(textIn(parsed, 'timestamp') ?? textIn(parsed, 'startTime') ?? '');
     // A time that no receiver takes would refuse all that is sent with it.
     if (parsed === undefined || !(atMs <= Date.now() + MAX_AHEAD_MS)) continue;
     await add(reader.read(parsed, atMs));

@@ -47,9 +47,9 @@ Options:
                         only with --keep)
   --data-dir DIR        folder of the embedded database (default ${DEFAULT_DATA_DIR})
   --database-url URL    a Postgres server instead; MCP_OBSERVATORY_DATABASE_URL. DATABASE_URL is not used
-  --import              first read what Claude Code and Codex did in the last ${IMPORT_DAYS} days from the transcripts in
-                        their folders: runs, tools, tokens and cost; with --capture-content also prompts. Without
-                        --keep, spans are then kept as long
+  --import              first read what Claude Code, Codex and Gemini CLI did in the last ${IMPORT_DAYS} days from the
+                        transcripts in their folders: runs, tools, tokens and cost; with --capture-content also
+                        prompts. Without --keep, spans are then kept as long
   --goldens DIR         folder of the goldens that runs can be compared with (default goldens)
   --as NAME             who decides on the page (default: your user), recorded as page:NAME
   --token TOKEN         one token for the page instead of one for each browser; MCP_OBSERVATORY_PAGE_TOKEN. Anyone

@@ -36,23 +36,24 @@ export interface JoinedSdk {
 /**
  * Enriches the spans of an application's SDK, and stores them where there is a database. Of an SDK that takes no
  * processors, only the spans of ours are.
- * @param flushMs how long flushes of the SDK may take longer because of the rows.
+ * @param stores where they go besides.
+ * @param flushMs how long flushes of the SDK may take longer because of the stores.
  */
 export function joinSdk(
   provider: TracerProvider,
-  rows: DurableSpanProcessor | undefined,
+  stores: readonly DurableSpanProcessor[],
   flushMs: () => number,
   options: ObservatorySpanProcessorOptions = {},
 ): JoinedSdk {
   const processors = findProcessors(provider);
-  const added = [
-    new ObservatorySpanProcessor(options),
-    ...(rows === undefined ? [] : [new RowsBeside(rows, flushMs)]),
-  ];
-  if (processors === undefined) return { tracerProvider: standBeside(provider, rows && added), processors };
-  const [enriching, storing] = added;
-  if (enriching !== undefined) processors.addFirst(enriching);
-  if (storing !== undefined) processors.addLast(storing);
+  const enriching = new ObservatorySpanProcessor(options);
+  const storing = stores.map((store) => new StoredBeside(store, flushMs));
+  if (processors === undefined) {
+    const added = storing.length === 0 ? undefined : [enriching, ...storing];
+    return { tracerProvider: standBeside(provider, added), processors };
+  }
+  processors.addFirst(enriching);
+  for (const one of storing) processors.addLast(one);
   return { tracerProvider: provider, processors };
 }
 
@@ -61,11 +62,8 @@ export function joinSdk(
  * @returns undefined where it is not found: the application must add processors itself.
  */
 function findProcessors(provider: TracerProvider): OtherProcessors | undefined {
-  const active: unknown = Reflect.get(provider, '_activeSpanProcessor');
-  const list: unknown =
-    typeof active === 'object' && active !== null ? Reflect.get(active, '_spanProcessors') : undefined;
-  if (!Array.isArray(list)) return undefined;
-  const processors = list as SpanProcessor[];
+  const processors = listProcessors(provider);
+  if (processors === undefined) return undefined;
   const enrichers = new Set<SpanProcessor>();
   return {
     addFirst: (processor) => {
@@ -85,6 +83,51 @@ function findProcessors(provider: TracerProvider): OtherProcessors | undefined {
       }
     },
   };
+}
+
+function listProcessors(provider: TracerProvider): SpanProcessor[] | undefined {
+  const active: unknown = Reflect.get(provider, '_activeSpanProcessor');
+  const list: unknown =
+    typeof active === 'object' && active !== null ? Reflect.get(active, '_spanProcessors') : undefined;
+  return Array.isArray(list) ? (list as SpanProcessor[]) : undefined;
+}
+
+/**
+ * Whether an application's SDK sends to addresses, and to none of the receiver that was asked for by its endpoint. Where no
+ * address is seen, as of exporters that are not OTLP, nobody can tell.
+ */
+export function sendsElsewhere(provider: TracerProvider, endpoint: string | undefined): boolean {
+  const asked = endpoint === undefined ? undefined : toReceiver(endpoint);
+  if (asked === undefined) return false;
+  const exporters = (listProcessors(provider) ?? []).map((one): unknown => Reflect.get(one, '_exporter'));
+  const receivers = exporters.flatMap((exporter) => listTexts(exporter).map(toReceiver));
+  const known = receivers.filter((one) => one !== undefined);
+  if (known.length === 0 || known.includes(asked)) return false;
+  diag.info(
+    `mcp-observatory: the application's SDK sends its spans to ${printable(known.join(', '))}; they go to ${printable(asked)} too`,
+  );
+  return true;
+}
+
+/** Host and port; the two ports of OTLP are of one receiver. */
+function toReceiver(address: string): string | undefined {
+  const text = /^[\w.-]+:\d+$/.test(address) ? `http://${address}` : address;
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) return undefined;
+  const { hostname, port, protocol } = new URL(text);
+  const host = /^(?:127\.|\[::1\]|0\.0\.0\.0)/.test(hostname) ? 'localhost' : hostname;
+  return `${host}:${port === '4317' ? '4318' : port || (protocol === 'https:' ? '443' : '80')}`;
+}
+
+const MAX_MEMBERS = 500;
+
+/** The texts in an object, and in those in it. */
+function listTexts(top: unknown): readonly string[] {
+  const members = new Set([top]);
+  for (const one of members) {
+    if (typeof one !== 'object' || one === null) continue;
+    for (const member of Object.values(one)) if (members.size < MAX_MEMBERS) members.add(member);
+  }
+  return [...members].filter((one) => typeof one === 'string');
 }
 
 /** The same span, of the service that the application names in its SDK. */
@@ -113,29 +156,29 @@ function standBeside(provider: TracerProvider, added: SpanProcessor[] | undefine
 }
 
 /** Stores spans beside an SDK whose flushes neither fail nor wait for long because of that. */
-class RowsBeside implements SpanProcessor {
-  readonly #rows: DurableSpanProcessor;
+class StoredBeside implements SpanProcessor {
+  readonly #store: DurableSpanProcessor;
   readonly #flushMs: () => number;
 
-  constructor(rows: DurableSpanProcessor, flushMs: () => number) {
-    this.#rows = rows;
+  constructor(store: DurableSpanProcessor, flushMs: () => number) {
+    this.#store = store;
     this.#flushMs = flushMs;
   }
 
   onStart(_span: Span, _parentContext: Context): void {
-    this.#rows.onStart();
+    this.#store.onStart();
   }
 
   onEnd(span: ReadableSpan): void {
-    this.#rows.onEnd(span);
+    this.#store.onEnd(span);
   }
 
   /** Spans not stored in time are retried until the process ends, when losses are logged. */
   async forceFlush(): Promise<void> {
-    await this.#rows.forceFlush(this.#flushMs()).catch(() => {});
+    await this.#store.forceFlush(this.#flushMs()).catch(() => {});
   }
 
-  /** The rows end with the process: spans may end after the SDK is shut down. */
+  /** The store ends with the process: spans may end after the SDK is shut down. */
   shutdown(): Promise<void> {
     return this.forceFlush();
   }

@@ -66,6 +66,8 @@ export interface ResolvedStartOptions {
   readonly batches: BatchOptions;
   readonly migrate: boolean;
   readonly otlp: OtlpOptions | undefined;
+  /** Of OTLP, where one is named. */
+  readonly endpoint: string | undefined;
   /** `asked`: metrics were requested. `implied`: an endpoint is set for all signals. */
   readonly metrics: 'asked' | 'implied' | undefined;
   readonly flushOnExit: boolean;
@@ -105,6 +107,7 @@ export function resolveStartOptions(options: StartOptions, env: Env): ResolvedSt
     batches: resolveBatches(env),
     migrate: options.migrate ?? true,
     otlp: resolveOtlp(options.otlp, env),
+    endpoint: (typeof options.otlp === 'object' ? options.otlp.url : undefined) ?? endpointIn(env),
     metrics: resolveMetrics(options.metrics, env),
     flushOnExit: options.flushOnExit ?? true,
     exitDeadlineMs,
@@ -154,9 +157,11 @@ function resolveOtlp(otlp: StartOptions['otlp'], env: Env): OtlpOptions | undefi
     checkOptions(otlp, OTLP_OPTIONS, "'otlp' of startObservatory()");
     return otlp;
   }
-  const fromEnv =
-    nonEmpty(env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) ?? nonEmpty(env.OTEL_EXPORTER_OTLP_ENDPOINT);
-  return (otlp ?? fromEnv !== undefined) ? {} : undefined;
+  return (otlp ?? endpointIn(env) !== undefined) ? {} : undefined;
+}
+
+function endpointIn(env: Env): string | undefined {
+  return nonEmpty(env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) ?? nonEmpty(env.OTEL_EXPORTER_OTLP_ENDPOINT);
 }
 
 function resolveMetrics(metrics: boolean | undefined, env: Env): ResolvedStartOptions['metrics'] {

@@ -6,15 +6,18 @@
  * The only module of the package with a top-level await; `--require` loads `register-required.ts` instead. Where
  * `OTEL_SDK_DISABLED=true`, or in a version of Node that is too old, nothing else is loaded.
  */
-import { nodeProblem } from '../base/index.ts';
+import { importProblem, nodeProblem } from '../base/index.ts';
 import { isDisabled } from './registration/index.ts';
 
 const problem = nodeProblem();
 if (problem !== undefined) {
   process.stderr.write(`${problem}; nothing is traced\n`);
 } else if (!isDisabled(process.env)) {
-  const { registerNow } = await import('./registering.ts');
-  await registerNow();
+  // An application must start even if its telemetry cannot.
+  await import('./registering.ts').then(
+    ({ registerNow }) => registerNow(),
+    (error: unknown) => process.stderr.write(`${importProblem(error)}; nothing is traced\n`),
+  );
 } else if (process.env.OTEL_LOG_LEVEL) {
   const { reportDisabled } = await import('./registering.ts');
   reportDisabled();

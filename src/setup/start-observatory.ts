@@ -1,6 +1,5 @@
-import { join } from 'node:path';
 import { type Context, diag, type TracerProvider } from '@opentelemetry/api';
-import type { ReadableSpan, Span, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
+import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace';
 import {
   errorMessage,
   loadSdk,
@@ -9,19 +8,18 @@ import {
   runningProvider,
   useStderrDiag,
 } from '../base/index.ts';
-import { createOtlpExporter, DurableSpanProcessor } from '../durable/index.ts';
 import { drainShadows } from '../execution/index.ts';
 import { openCalls, watchOwnWires } from '../instrumentation/index.ts';
-import type { PostgresSpanExporter } from '../postgres/index.ts';
 import { DeferredEnrichment, Enricher, type ObservatorySpanProcessorOptions } from '../processor/index.ts';
 import { FlushAfterResponse } from './after-response.ts';
-import { joinSdk, type OtherProcessors } from './beside-sdk.ts';
+import { joinSdk, type OtherProcessors, sendsElsewhere } from './beside-sdk.ts';
 import { createExitDeadline, type ExitDeadline, type ExitHandlers, flushOnExit } from './exit.ts';
 import { type Destinations, exportNow } from './last-export.ts';
 import { type ManagedMeterProvider, startMetrics, startMetricsBeside } from './meter-provider.ts';
 import { type ResolvedStartOptions, resolveStartOptions, type StartOptions } from './options.ts';
 import { registerGlobally } from './register-globally.ts';
 import { hasNoHooks } from './registration/index.ts';
+import { openSender, openStore } from './stores.ts';
 
 /** A running SDK; `await using` it, or call `shutdown()`. */
 export interface Observatory extends AsyncDisposable {
@@ -113,14 +111,9 @@ export async function start(
 ): Promise<RunningObservatory> {
   const resolved = resolveStartOptions(options, process.env);
   const sdk = await loadSdk();
-  const { otlp } = resolved;
-  const sender = otlp === undefined ? undefined : await createOtlpExporter(otlp, process.env);
+  const sender = await openSender(resolved);
   const store = await openStore(resolved);
-  const to: Destinations = {
-    postgres: store?.processor,
-    otlp:
-      sender === undefined ? undefined : { processor: sendWith(sender, 'otlp', resolved), exporter: sender },
-  };
+  const to: Destinations = { postgres: store?.processor, otlp: sender };
   const resource = sdk.createResource(resolved.serviceName);
   const outlet = new Outlet([to.postgres, to.otlp?.processor].filter((processor) => processor !== undefined));
   const enricher = new Enricher(options);
@@ -149,60 +142,42 @@ export interface Beside {
 }
 
 /**
- * Enriches the spans of an application's SDK and writes rows of them where there is a database; exports metrics, which
- * the application does not.
+ * Enriches the spans of an application's SDK and writes rows of them where there is a database, and sends them to the
+ * endpoint in the environment where the application sends them elsewhere; exports metrics, which it does not.
  */
 export async function startBeside(options: StartOptions, provider: TracerProvider): Promise<Beside> {
   const resolved = resolveStartOptions(options, process.env);
   const store = await openStore(resolved);
   const deadline = createExitDeadline(resolved.exitDeadlineMs, store?.exporter);
-  const { tracerProvider } = joinSdk(provider, store?.processor, deadline);
-  const rows = store?.processor;
+  const otlp = sendsElsewhere(provider, resolved.endpoint) ? await openSender(resolved) : undefined;
+  const postgres = store?.processor;
+  const stores = [postgres, otlp?.processor].filter((processor) => processor !== undefined);
+  const { tracerProvider } = joinSdk(provider, stores, deadline);
   const metrics = await startMetricsBeside(resolved);
-  if (rows === undefined && metrics === undefined)
+  const hasStores = stores.length > 0;
+  if (!hasStores && metrics === undefined)
     return { tracerProvider, meterProvider: undefined, stopMetrics: async () => {} };
+  const spans = (end: 'forceFlush' | 'shutdown', limitMs: number) =>
+    both(postgres?.[end](limitMs), otlp?.processor[end](limitMs));
   const target = {
-    forceFlush: (limitMs: number) => both(rows?.forceFlush(limitMs), metrics?.flush(limitMs)),
+    forceFlush: (limitMs: number) => both(spans('forceFlush', limitMs), metrics?.flush(limitMs)),
     shutdown: async (limitMs: number) => {
       openCalls.abandonAll();
-      await both(rows?.shutdown(limitMs), metrics?.stop(limitMs));
+      await both(spans('shutdown', limitMs), metrics?.stop(limitMs));
     },
-    exportNow: (deadlineMs: number) => exportNow({ postgres: rows, metrics }, resolved, deadlineMs),
+    exportNow: (deadlineMs: number) => exportNow({ postgres, otlp, metrics }, resolved, deadlineMs),
   };
   const handlers = flushOnExit(target, deadline);
   const stopMetrics = async () => {
-    if (rows === undefined) handlers.removeWaiting();
+    if (!hasStores) handlers.removeWaiting();
     await metrics?.stop(SHUTDOWN_MS);
-    if (rows === undefined) handlers.removeLast();
+    if (!hasStores) handlers.removeLast();
   };
   return { tracerProvider, meterProvider: metrics?.provider, stopMetrics };
 }
 
 /** How long `shutdown()` may take. */
 const SHUTDOWN_MS = 10_000;
-
-interface Store {
-  readonly exporter: PostgresSpanExporter;
-  readonly processor: DurableSpanProcessor;
-}
-
-async function openStore(resolved: ResolvedStartOptions): Promise<Store | undefined> {
-  const { postgres: connection, migrate, flushOnExit: isFlushed } = resolved;
-  if (connection === undefined) return undefined;
-  // Loaded here, so that a program that only sends spans over OTLP does not load the exporter.
-  const postgres = await import('../postgres/index.ts');
-  const exporter = new postgres.PostgresSpanExporter({ connection, migrate, holdsProcess: !isFlushed });
-  return { exporter, processor: sendWith(exporter, 'postgres', resolved) };
-}
-
-function sendWith(
-  exporter: SpanExporter,
-  name: string,
-  { spool, batches }: ResolvedStartOptions,
-): DurableSpanProcessor {
-  const directory = spool === undefined ? undefined : { directory: join(spool, name) };
-  return new DurableSpanProcessor({ exporter, spool: directory, ...batches });
-}
 
 /** Where finished spans go, until an application's SDK takes them. */
 class Outlet implements SpanProcessor {
@@ -278,11 +253,12 @@ function manage(
     stopped ??= stop(limitMs).finally(() => exitHandlers?.removeLast());
     return stopped;
   };
-  const handOverTo = async (theirs: OtherProcessors) => {
+  const handOverTo = async (theirs: OtherProcessors, sends: boolean) => {
     outlet.redirect((span) => theirs.take(span));
     const sender = otlp?.processor;
     for (const span of sender?.handOver() ?? []) theirs.take(span);
     await enrichment?.settle();
+    if (sends) return;
     // Our provider exports the spans that are still open, until the process ends, without delaying that.
     await sender?.settle();
     otlp = undefined;
@@ -294,11 +270,13 @@ function manage(
   };
   const giveWayTo = (provider: TracerProvider) => {
     try {
-      const joined = joinSdk(provider, postgres, deadline, enrichmentOptions);
+      const sends = otlp !== undefined && sendsElsewhere(provider, options.endpoint);
+      const stores = [postgres, sends ? otlp?.processor : undefined].filter((one) => one !== undefined);
+      const joined = joinSdk(provider, stores, deadline, enrichmentOptions);
       const { tracerProvider: from, processors } = joined;
       return {
         tracerProvider: from,
-        done: processors === undefined ? Promise.resolve() : handOverTo(processors),
+        done: processors === undefined ? Promise.resolve() : handOverTo(processors, sends),
       };
     } catch (error) {
       return { tracerProvider: provider, done: Promise.reject(error as Error) };

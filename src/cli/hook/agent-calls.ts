@@ -155,7 +155,9 @@ function listMatches(pattern: string, folder: string): readonly string[] | undef
 function callsOfName(path: string, cwd: string, tools: readonly ('read' | 'write')[]): readonly ActionCall[] {
   const [first = ''] = path.split('/', 1);
   const isThere = (name: string) => lstatSync(resolve(cwd, name), { throwIfNoEntry: false }) !== undefined;
-  const isPath = /^(?:\/|$)|(?:^|\/)\.\.(?:\/|$)/.test(path);
+  // A folder of a hidden name may be made on the way.
+  const isHidden = path.includes('/') && findHidden(path) !== undefined;
+  const isPath = isHidden || /^(?:\/|$)|(?:^|\/)\.\.(?:\/|$)/.test(path);
   if (!isPath && (first.length > MAX_NAME || first.includes('\0') || !isThere(first))) return [];
   return tools.flatMap((tool) => {
     const unsure = unreadableCall(`a program may ${tool} '${path.slice(0, 200)}'`);

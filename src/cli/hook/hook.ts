@@ -35,8 +35,9 @@ subcommand, words), shell/run_expanded (the same, where the shell computes words
 files/read and files/write (path, links followed), web/fetch (url), web/connect, agent/TOOL for all other tools of the
 agent, and MCP tools by their own names. What cannot be parsed needs a person, and so does a command that fetches
 code, or prints the environment or a variable named like a secret, and an address in a command where rules are about
-web/fetch. A folder that is read whole is denied where a rule denies a file in it. Sums, sequences and effects of the
-policy are kept in MCP_OBSERVATORY_DATABASE_URL, else by 'mcp-observatory up'.
+web/fetch, or a redirect where they are about hosts. A write to a hidden name (.envrc, .husky/x) needs one, too,
+unless the rule that allows it spells that name. A folder that is read whole is denied where a rule denies a file in
+it. Sums, sequences and effects of the policy are kept in MCP_OBSERVATORY_DATABASE_URL, else by 'mcp-observatory up'.
 
 By default decisions are only recorded. The agent's own questions are never skipped.
 

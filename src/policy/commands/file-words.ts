@@ -11,6 +11,9 @@ export interface FileWords {
   readonly tells?: string;
   /** Words with which it opens files that no word names. */
   readonly opens?: RegExp;
+  /** Words with which it goes on to addresses that a server names, and those with which it does not. */
+  readonly follows?: RegExp;
+  readonly stays?: RegExp;
   /** Whether `host:path` is of another machine. */
   readonly isRemote?: boolean;
   /** Other options with a value in the next word. */
@@ -135,8 +138,9 @@ export const FILES: Readonly<Record<string, FileWords>> = {
     reads:
       '-T --upload-file -K --config --cacert --cert -E --key --netrc-file --unix-socket --abstract-unix-socket',
     tells: '-K --config',
-    // Whose name the server says.
-    opens: /^-[A-Za-z]*J|^--remote-header/,
+    // Whose name the server says; logins in the home folder.
+    opens: /^-[A-Za-z]*[Jn]|^--(?:remote-header|net(?!rc-f))/,
+    follows: /^-[A-Za-z]*L|^--locat/,
     writes:
       '-o --output -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --etag-save --output-dir',
   },
@@ -156,7 +160,14 @@ export const FILES: Readonly<Record<string, FileWords>> = {
     valued: '--exclude --include',
   },
   sed: SED,
-  yq: { operands: 'read', skips: 1, instead: '-f --from-file', reads: '-f --from-file' },
+  yq: {
+    operands: 'read',
+    skips: 1,
+    instead: '-f --from-file',
+    reads: '-f --from-file',
+    // Files whose names its input says.
+    opens: /^-[A-Za-z]*s|^--split-exp/,
+  },
   sort: { operands: 'read', writes: '-o --output', valued: '-k -t -S', reads: '--files0-from' },
   tee: { operands: 'write' },
   touch: { operands: 'write', valued: '-d -t', reads: '-r --reference' },
@@ -167,6 +178,8 @@ export const FILES: Readonly<Record<string, FileWords>> = {
       '-t -T -w -U -Q -l -A -R -I -X -D -B -e --header --method --post-data --body-data --user --password --tries --timeout',
     attached: 'n',
     opens: /^-[A-Za-z]*[Hmr]|^--(?:mirror|recursive|span-h|content-disp|trust-server)/,
+    follows: ANY,
+    stays: /^--max-redirect=0$/,
     tells: '-i --input-file --config',
     reads: '-i --input-file --post-file --body-file --config',
     writes: '-O --output-document -P --directory-prefix -o --output-file -a --append-output --save-cookies',

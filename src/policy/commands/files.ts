@@ -87,8 +87,10 @@ export function fileActions(
   if ((known.operands === undefined && !NO_FILES.has(program)) || program === 'wget')
     actions.push(...namedFiles(program, words));
   else actions.push(...unknown.flatMap((word) => namedFiles(program, [word])));
-  if (adds || words.some(({ value, text }) => known.opens?.test(value ?? text)))
-    actions.push(toUnnamed(program));
+  const texts = words.map(({ value, text }) => withoutValue(value ?? text, kinds, known.attached));
+  if (adds || texts.some((text) => known.opens?.test(text))) actions.push(toUnnamed(program));
+  if (texts.some((text) => known.follows?.test(text)) && !texts.some((text) => known.stays?.test(text)))
+    actions.push({ kind: 'name_url', url: ANYWHERE });
   const isTree = words.some(({ value, text }) => known.trees?.test(value ?? text));
   const copiedTo =
     known.operands === 'copy' && written !== undefined && 'path' in written ? written.path : undefined;
@@ -98,6 +100,9 @@ export function fileActions(
       : { ...action, ...(isTree ? { isTree } : {}), ...(copiedTo === undefined ? {} : { copiedTo }) },
   );
 }
+
+/** An address that a server may name: only a rule that is about all hosts allows it. */
+const ANYWHERE = 'http://redirected.invalid/';
 
 function toUnnamed(program: string): CommandAction {
   return unreadableAction(`'${program}' opens files that are not in the command`);
@@ -147,6 +152,13 @@ function findOption(
     if (attached.includes(option.slice(1))) return undefined;
   }
   return undefined;
+}
+
+/** `-sSoname` is `-sSo`: letters up to the one that takes the rest. */
+function withoutValue(text: string, kinds: ReadonlyMap<string, OptionKind>, attached = ''): string {
+  if (!/^-[A-Za-z]/.test(text)) return text;
+  const end = [...text].findIndex((letter) => attached.includes(letter) || kinds.has(`-${letter}`));
+  return end < 0 || attached.includes(text[end] ?? '') ? text : text.slice(0, end + 1);
 }
 
 /** Whether the files are written that are read elsewise. */
@@ -250,11 +262,11 @@ const GIT_READS = /^(?:add|blame|commit|diff|grep|log|ls-files|rev-parse|show|st
 const GIT_REACHES = /^(?:(push|fetch|pull)|clone|ls-remote|remote|submodule|[fs]e\w+-pack)$/;
 
 function gitPlaces(texts: readonly string[]): readonly string[] {
-  const verb = texts.findIndex((text) => GIT_REACHES.test(text));
-  const places = verb < 0 ? [] : texts.slice(verb + 1).filter((text) => !/^(?:-|\d)/.test(text));
-  const isFirst = GIT_REACHES.exec(texts[verb] ?? '')?.[1] !== undefined;
+  const verb = texts.findIndex((text, at) => !/^-/.test(text) && !/^-[Cc]$/.test(texts[at - 1] ?? ''));
+  const [reaches, first] = GIT_REACHES.exec(texts[verb] ?? '') ?? [];
+  const places = reaches === undefined ? [] : texts.slice(verb + 1).filter((text) => !/^(?:-|\d)/.test(text));
   const given = texts.flatMap((text) => /^--re(?:mote|po)=(.*)/.exec(text)?.[1] ?? []);
-  return [...given, ...places.slice(0, isFirst ? 1 : undefined)].filter((place) =>
+  return [...given, ...places.slice(0, first === undefined ? undefined : 1)].filter((place) =>
     /^[\w.-]+:(?!\/\/)/.test(place),
   );
 }

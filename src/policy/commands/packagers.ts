@@ -60,6 +60,10 @@ const OTHERS = new Set(
   flatpak pacman zypper nix-env nix-shell nix emerge port pkg choco winget scoop code`.split(/\s+/),
 );
 
+export function isPackager(program: string): boolean {
+  return Object.hasOwn(PACKAGERS, program) || OTHERS.has(program);
+}
+
 /** Whether a command fetches code. */
 export function fetchesCode(program: string, words: readonly CommandWord[]): boolean {
   const name = program.replace(/^.*\/(?=gradlew$|mvnw$)/, '').replace(/(?<=^pip)[\d.]+$/, '');

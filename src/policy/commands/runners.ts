@@ -4,6 +4,7 @@
  */
 import type { CommandWord } from './actions.ts';
 import { looksLikeCode } from './any-program.ts';
+import { isPackager } from './packagers.ts';
 
 interface Runner {
   /** Options without a value. */
@@ -76,6 +77,9 @@ export function innerCommand(
   const verb = words[0]?.value;
   if (runner === undefined && (verb === 'exec' || (verb === 'run' && RUNS_PROGRAMS.test(program))))
     return innerCommand(verb === 'run' ? 'uv run' : 'builtin', words.slice(1));
+  // Options before the verb may say how the words are run: as code, in another folder.
+  if (isPackager(program) && verb?.startsWith('-') && words.some(({ value }) => value === 'exec'))
+    return 'unknown';
   if (runner === undefined) return undefined;
   const flags = (runner.flags ?? '').split(' ');
   const valued = (runner.valued ?? '').split(' ');
@@ -202,7 +206,8 @@ interface Carrier {
 const AWK: Carrier = {
   short: 'fEile',
   long: 'file exec include load source',
-  text: /system|getline|ARGV|(?<!\|)\|(?!\|)|>(?!=)|@\w/,
+  // What is printed may go to a file; elsewhere `>` compares.
+  text: /system|getline|ARGV|(?<!\|)\|(?!\|)|^(?:(?!print)[\s\S])*print[\s\S]*>(?!=)|@\w/,
 };
 const CONTAINERS: Carrier = { text: /^(?:run|exec|create|debug|eval)$/ };
 const SSH: Carrier = { short: 'SFbD', text: /(?:Proxy|Local|KnownHosts)Command|Provider/i };

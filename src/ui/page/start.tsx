@@ -25,7 +25,7 @@ export function Start() {
     lines: [`${endpoint.split(' ', 1)[0]} npx mcp-observatory demo`],
   };
   const past: SenderSettings = {
-    name: 'The last 30 days of Claude Code and Codex, from their transcripts: in place of this up',
+    name: 'The last 30 days of Claude Code, Codex and Gemini CLI, from their transcripts: in place of this up',
     lines: ['npx mcp-observatory up --import'],
   };
   return (
