@@ -76,7 +76,7 @@ export interface DurableSpanProcessorOptions {
   readonly exportTimeoutMs?: number | undefined;
   /**
    * How long `forceFlush` and `shutdown` may take, in milliseconds. With a spool, exports that are under way after half
-   * of it are ended and their spans spooled. @defaultValue 10000
+   * of it are ended and their spans spooled. @defaultValue 30000
    */
   readonly flushTimeoutMs?: number | undefined;
   /** First retry delay after a failed export, in milliseconds; doubled for each further failure. @defaultValue 200 */
@@ -133,7 +133,7 @@ export function resolveDurableOptions(options: DurableSpanProcessorOptions): Res
     maxConcurrentExports: whole('maxConcurrentExports', 3, 1),
     scheduledDelayMs: whole('scheduledDelayMs', 1000, 0),
     exportTimeoutMs: whole('exportTimeoutMs', 30_000, 1),
-    flushTimeoutMs: whole('flushTimeoutMs', 10_000, 1),
+    flushTimeoutMs: whole('flushTimeoutMs', 30_000, 1),
     minRetryDelayMs: whole('minRetryDelayMs', 200, 1),
     maxRetryDelayMs: whole('maxRetryDelayMs', 15_000, 1),
   };

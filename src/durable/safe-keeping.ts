@@ -71,6 +71,8 @@ export class SafeKeeping {
   /** Error of the last export, if it failed. */
   #lastError: Error | undefined;
   #prefersDisk = false;
+  /** The time of a shutdown that waits for answers is over: the next export that fails ends it. */
+  #isLate = false;
   readonly #overflow = new Overflow();
 
   /** @throws ObservatoryError `INVALID_OPTION` for options that cannot be used. */
@@ -238,7 +240,8 @@ export class SafeKeeping {
   /**
    * Waits for the owner's batches and closes spool and exporter, all within `limitMs`. After most of that time exports
    * are ended, which leaves time to spool the rest. If the back end is unreachable and there is no spool,
-   * spans are dropped at once.
+   * spans are dropped at once. A closing exporter waits for the exports under way in any case: without a spool they go on
+   * as long as they succeed, so that what is lost is known.
    * @param settle resolves when all batches are settled.
    * @param rest the spans that are not safe, if time has run out.
    * @param isExporterClosing whether it is the exporter that closes, and waits for this.
@@ -253,7 +256,10 @@ export class SafeKeeping {
     this.#closing.abort();
     this.losses.end();
     this.#delivery.isClosing = true;
+    const waitsForAnswers = isExporterClosing && this.options.spool === undefined;
     const late = setTimeout(() => {
+      this.#isLate = true;
+      if (waitsForAnswers) return;
       this.#giveUp.abort();
       this.#exports.abort();
     }, limitMs * this.shareOfExports);
@@ -264,7 +270,9 @@ export class SafeKeeping {
       if (this.#mode.drainsAtShutdown) while (isDraining() && !this.isGivingUp) await sleep(POLL_MS);
       await this.#drain?.stop();
     };
-    const isFinished = await isDoneWithin(deadline - performance.now(), finish());
+    const isFinished = waitsForAnswers
+      ? await finish().then(() => true)
+      : await isDoneWithin(deadline - performance.now(), finish());
     clearTimeout(late);
     // Blocks the event loop for as long as the disk takes, which is better than losing spans.
     const lost = isFinished ? [] : this.keepNow(rest());
@@ -292,6 +300,7 @@ export class SafeKeeping {
     this.#lastError = undefined;
     return this.#delivery.deliver(batch, (error) => {
       this.#lastError = error;
+      if (this.#isLate) this.#giveUp.abort();
       if (this.#closing.signal.aborted && isAbsent(error)) this.#absence ??= error;
     });
   }
