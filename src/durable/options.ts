@@ -1,5 +1,5 @@
 import { type MeterProvider, metrics } from '@opentelemetry/api';
-import type { SpanExporter } from '@opentelemetry/sdk-trace';
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import {
   checkOptions,
   having,
@@ -83,6 +83,19 @@ export interface DurableSpanProcessorOptions {
   readonly minRetryDelayMs?: number | undefined;
   /** Maximum retry delay, in milliseconds. @defaultValue 15000 */
   readonly maxRetryDelayMs?: number | undefined;
+}
+
+/** Differences between the owners of a `SafeKeeping`. */
+export interface KeepingMode {
+  /**
+   * While the back end is down, spool spans at once and leave it to the drain to detect when it recovers. For callers
+   * that wait for each span and would otherwise wait for exports that fail.
+   */
+  readonly sparesDownBackEnd: boolean;
+  /** At shutdown, send spooled spans while the back end accepts them and time remains. */
+  readonly drainsAtShutdown: boolean;
+  /** Called with refused spans. */
+  readonly onRefused?: (spans: readonly ReadableSpan[], error: Error) => void;
 }
 
 type Whole = Exclude<keyof DurableSpanProcessorOptions, 'exporter' | 'spool' | 'meterProvider'>;

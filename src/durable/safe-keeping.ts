@@ -8,6 +8,7 @@ import { Drain } from './drain.ts';
 import { Losses } from './losses.ts';
 import {
   type DurableSpanProcessorOptions,
+  type KeepingMode,
   type ResolvedDurableOptions,
   resolveDurableOptions,
 } from './options.ts';
@@ -21,19 +22,6 @@ import { ThrottledLog } from './throttled-log.ts';
 const POLL_MS = 5;
 /** Between attempts to open a spool. */
 const REOPEN_MS = 5000;
-
-/** Differences between the owners of a {@link SafeKeeping}. */
-export interface KeepingMode {
-  /**
-   * While the back end is down, spool spans at once and leave it to the drain to detect when it recovers. For callers
-   * that wait for each span and would otherwise wait for exports that fail.
-   */
-  readonly sparesDownBackEnd: boolean;
-  /** At shutdown, send spooled spans while the back end accepts them and time remains. */
-  readonly drainsAtShutdown: boolean;
-  /** Called with refused spans. */
-  readonly onRefused?: (spans: readonly ReadableSpan[], error: Error) => void;
-}
 
 /** Result of an attempt to make a batch safe. */
 export interface KeepingResult {
