@@ -371,6 +371,22 @@ describe('decoding of JSON', () => {
     assert.deepEqual([span?.kind, span?.startTime, span?.attributes], [2, [0, 1500], { n: 7 }]);
   });
 
+  test('reads the names of the .proto files, and leaves those of attributes alone', () => {
+    const span = recordSpan({ attributes: { userId: 'u', user_id: 'v' } });
+    const camel = encodeJson([span]);
+    const snake = camel
+      .toString()
+      .replace(/"[a-z]+[A-Z][A-Za-z]*":/g, (name) =>
+        name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      );
+    assert.match(snake, /"resource_spans".*"scope_spans".*"start_time_unix_nano"/s);
+    const [read, expected] = [Buffer.from(snake), camel].map((body) =>
+      decodeJson(body, 10).spans.map(spanToRow),
+    );
+    assert.deepEqual(read, expected);
+    assert.equal(decodeJson(Buffer.from(snake), 10).spans[0]?.attributes.userId, 'u');
+  });
+
   test('counts no brackets in texts', () => {
     const text = `${'['.repeat(5000)}\\"${'{'.repeat(5000)}\\`;
     const json = encodeJson([recordSpan({ attributes: { text } })]);

@@ -312,6 +312,31 @@ describe('the OTLP exporters', LIMIT, () => {
     await exporter.shutdown();
   });
 
+  for (const answer of ['stored', 'failed'] as const) {
+    test(`an exporter that closes waits for a slow back end, and counts what that has not stored: ${answer}`, async () => {
+      let close = async () => {};
+      let stored = 0;
+      const processor = processorOf(
+        {
+          export: (spans, done) => {
+            setTimeout(() => {
+              if (answer === 'stored') stored += spans.length;
+              done(answer === 'stored' ? { code: 0 } : { code: 1, error: new Error('too slow') });
+            }, 30);
+          },
+          shutdown: async () => {},
+          beforeShutdown: (settle: () => Promise<void>) => {
+            close = settle;
+          },
+        } as SpanExporter,
+        { scheduledDelayMs: 0, maxExportBatchSize: 10, flushTimeoutMs: 1 },
+      );
+      end(processor, manySpans(50));
+      await close().catch((error: Error) => assert.match(error.message, /^50 spans are neither/));
+      assert.deepEqual([stored, processor.stats.dropped], answer === 'stored' ? [50, 0] : [0, 50]);
+    });
+  }
+
   test('a flush of the exporter takes what its processor has', async () => {
     let flush = async () => {};
     const exported: number[] = [];

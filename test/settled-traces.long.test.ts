@@ -5,7 +5,7 @@ import { after, describe, test } from 'node:test';
 import { SpanKind } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { PostgresSpanExporter, type Queryable, refreshRollups } from '../src/postgres/index.ts';
-import { Enricher } from '../src/processor/index.ts';
+import { Enricher, innermostFirst, ObservatorySpanProcessor } from '../src/processor/index.ts';
 import {
   agent,
   chat,
@@ -21,6 +21,8 @@ import {
 import { postgresDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
 import { startQuietPostgres } from './support/postgres-server.ts';
+import { seededRandom } from './support/random.ts';
+import { type RandomRun, randomRun, shuffle, spansInAnyOrder } from './support/random-runs.ts';
 import { rollUpAll } from './support/roll-up.ts';
 import { altered } from './support/spans.ts';
 
@@ -120,6 +122,20 @@ async function rollups(db: Queryable): Promise<Record<string, unknown>> {
   return { ...all, cost: rows[0]?.cost };
 }
 
+const RANDOM_RUNS = 150;
+
+/** Hands spans to collectors that know nothing of each other, in batches of one to four. */
+function receiveInParts(random: () => number, spans: readonly ReadableSpan[], collectors: number): void {
+  const enrichers = Array.from({ length: collectors }, () => new Enricher({ meterProvider: false }));
+  const rest = shuffle(random, spans);
+  while (rest.length > 0) {
+    const batch = rest.splice(0, 1 + Math.floor(4 * random()));
+    const enricher = enrichers[Math.floor(collectors * random())] as Enricher;
+    for (const span of batch) enricher.expectReceived(span);
+    for (const span of innermostFirst(batch)) enricher.enrichReceived(span);
+  }
+}
+
 describe('a trace that comes apart', { skip: postgresDatabases().skip }, () => {
   const databases = postgresDatabases(startQuietPostgres);
   after(() => databases[Symbol.asyncDispose]());
@@ -169,6 +185,38 @@ describe('a trace that comes apart', { skip: postgresDatabases().skip }, () => {
       );
       await rollUpAll(db);
       assert.deepEqual(corrected, await rollups(db));
+    });
+  }
+
+  for (const way of ['in process', 'at one collector', 'at two collectors'] as const) {
+    test(`counts each call of a random run, whatever the order of its spans: ${way}`, async () => {
+      const db = await databases.createMigrated();
+      const exporter = new PostgresSpanExporter({ connection: db as never });
+      const runs = new Map<string, RandomRun>();
+      for (let seed = 1; seed <= RANDOM_RUNS; seed += 1) {
+        const random = seededRandom(seed);
+        const run = randomRun(random);
+        runs.set(`run ${seed}`, run);
+        const processors =
+          way === 'in process' ? [new ObservatorySpanProcessor({ meterProvider: false })] : [];
+        const spans = spansInAnyOrder(random, run.part, processors).map((span) =>
+          altered(span, { resource: { attributes: { 'service.name': `run ${seed}` } } }),
+        );
+        if (way !== 'in process') receiveInParts(random, spans, way === 'at one collector' ? 1 : 2);
+        await exportSpans(exporter, shuffle(random, spans));
+      }
+      await exporter.shutdown();
+      await rollUpAll(db);
+      const { rows } = await db.query(
+        `SELECT service, coalesce(sum(prompt_tokens), 0)::int AS tokens, round(coalesce(sum(cost_usd), 0)::numeric, 9)::float8 AS cost
+        FROM mcp_traces GROUP BY service`,
+      );
+      assert.equal(rows.length, RANDOM_RUNS);
+      const wrong = rows.filter(({ service, tokens, cost }) => {
+        const right = runs.get(String(service))?.tokens ?? 0;
+        return tokens !== right || cost !== Number((right * (0.15e-6 + 0.06e-6)).toFixed(9));
+      });
+      assert.deepEqual(wrong, []);
     });
   }
 

@@ -1,5 +1,5 @@
 import { type MeterProvider, metrics } from '@opentelemetry/api';
-import type { SpanExporter } from '@opentelemetry/sdk-trace';
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import {
   checkOptions,
   having,
@@ -76,13 +76,26 @@ export interface DurableSpanProcessorOptions {
   readonly exportTimeoutMs?: number | undefined;
   /**
    * How long `forceFlush` and `shutdown` may take, in milliseconds. With a spool, exports that are under way after half
-   * of it are ended and their spans spooled. @defaultValue 10000
+   * of it are ended and their spans spooled. @defaultValue 30000
    */
   readonly flushTimeoutMs?: number | undefined;
   /** First retry delay after a failed export, in milliseconds; doubled for each further failure. @defaultValue 200 */
   readonly minRetryDelayMs?: number | undefined;
   /** Maximum retry delay, in milliseconds. @defaultValue 15000 */
   readonly maxRetryDelayMs?: number | undefined;
+}
+
+/** Differences between the owners of a `SafeKeeping`. */
+export interface KeepingMode {
+  /**
+   * While the back end is down, spool spans at once and leave it to the drain to detect when it recovers. For callers
+   * that wait for each span and would otherwise wait for exports that fail.
+   */
+  readonly sparesDownBackEnd: boolean;
+  /** At shutdown, send spooled spans while the back end accepts them and time remains. */
+  readonly drainsAtShutdown: boolean;
+  /** Called with refused spans. */
+  readonly onRefused?: (spans: readonly ReadableSpan[], error: Error) => void;
 }
 
 type Whole = Exclude<keyof DurableSpanProcessorOptions, 'exporter' | 'spool' | 'meterProvider'>;
@@ -133,7 +146,7 @@ export function resolveDurableOptions(options: DurableSpanProcessorOptions): Res
     maxConcurrentExports: whole('maxConcurrentExports', 3, 1),
     scheduledDelayMs: whole('scheduledDelayMs', 1000, 0),
     exportTimeoutMs: whole('exportTimeoutMs', 30_000, 1),
-    flushTimeoutMs: whole('flushTimeoutMs', 10_000, 1),
+    flushTimeoutMs: whole('flushTimeoutMs', 30_000, 1),
     minRetryDelayMs: whole('minRetryDelayMs', 200, 1),
     maxRetryDelayMs: whole('maxRetryDelayMs', 15_000, 1),
   };

@@ -8,6 +8,7 @@ import { Drain } from './drain.ts';
 import { Losses } from './losses.ts';
 import {
   type DurableSpanProcessorOptions,
+  type KeepingMode,
   type ResolvedDurableOptions,
   resolveDurableOptions,
 } from './options.ts';
@@ -21,19 +22,6 @@ import { ThrottledLog } from './throttled-log.ts';
 const POLL_MS = 5;
 /** Between attempts to open a spool. */
 const REOPEN_MS = 5000;
-
-/** Differences between the owners of a {@link SafeKeeping}. */
-export interface KeepingMode {
-  /**
-   * While the back end is down, spool spans at once and leave it to the drain to detect when it recovers. For callers
-   * that wait for each span and would otherwise wait for exports that fail.
-   */
-  readonly sparesDownBackEnd: boolean;
-  /** At shutdown, send spooled spans while the back end accepts them and time remains. */
-  readonly drainsAtShutdown: boolean;
-  /** Called with refused spans. */
-  readonly onRefused?: (spans: readonly ReadableSpan[], error: Error) => void;
-}
 
 /** Result of an attempt to make a batch safe. */
 export interface KeepingResult {
@@ -71,6 +59,8 @@ export class SafeKeeping {
   /** Error of the last export, if it failed. */
   #lastError: Error | undefined;
   #prefersDisk = false;
+  /** The time of a shutdown that waits for answers is over: the next export that fails ends it. */
+  #isLate = false;
   readonly #overflow = new Overflow();
 
   /** @throws ObservatoryError `INVALID_OPTION` for options that cannot be used. */
@@ -238,7 +228,8 @@ export class SafeKeeping {
   /**
    * Waits for the owner's batches and closes spool and exporter, all within `limitMs`. After most of that time exports
    * are ended, which leaves time to spool the rest. If the back end is unreachable and there is no spool,
-   * spans are dropped at once.
+   * spans are dropped at once. A closing exporter waits for the exports under way in any case: without a spool they go on
+   * as long as they succeed, so that what is lost is known.
    * @param settle resolves when all batches are settled.
    * @param rest the spans that are not safe, if time has run out.
    * @param isExporterClosing whether it is the exporter that closes, and waits for this.
@@ -253,7 +244,10 @@ export class SafeKeeping {
     this.#closing.abort();
     this.losses.end();
     this.#delivery.isClosing = true;
+    const waitsForAnswers = isExporterClosing && this.options.spool === undefined;
     const late = setTimeout(() => {
+      this.#isLate = true;
+      if (waitsForAnswers) return;
       this.#giveUp.abort();
       this.#exports.abort();
     }, limitMs * this.shareOfExports);
@@ -264,7 +258,9 @@ export class SafeKeeping {
       if (this.#mode.drainsAtShutdown) while (isDraining() && !this.isGivingUp) await sleep(POLL_MS);
       await this.#drain?.stop();
     };
-    const isFinished = await isDoneWithin(deadline - performance.now(), finish());
+    const isFinished = waitsForAnswers
+      ? await finish().then(() => true)
+      : await isDoneWithin(deadline - performance.now(), finish());
     clearTimeout(late);
     // Blocks the event loop for as long as the disk takes, which is better than losing spans.
     const lost = isFinished ? [] : this.keepNow(rest());
@@ -292,6 +288,7 @@ export class SafeKeeping {
     this.#lastError = undefined;
     return this.#delivery.deliver(batch, (error) => {
       this.#lastError = error;
+      if (this.#isLate) this.#giveUp.abort();
       if (this.#closing.signal.aborted && isAbsent(error)) this.#absence ??= error;
     });
   }

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { JsonObject } from '../json/index.ts';
+import { isObject, type JsonObject } from '../json/index.ts';
 import { DecodeBudget, MAX_VALUE_DEPTH } from './budget.ts';
 import { type DecodedLogs, type DecodedRequest, malformed } from './decode-error.ts';
 import {
@@ -66,20 +66,20 @@ function endOfString(body: Buffer, start: number): number {
 
 /**
  * Reads an `ExportTraceServiceRequest` in OTLP/JSON: ids as hex digits, enums as numbers, 64-bit integers as strings or
- * numbers, names in lowerCamelCase. Unknown fields are skipped.
+ * numbers, names in lowerCamelCase or all as in the .proto files. Unknown fields are skipped.
  *
  * @throws DecodeError for invalid or oversized requests.
  */
 export function decodeJson(body: Buffer, maxSpans: number): DecodedRequest {
   const budget = new DecodeBudget(maxSpans);
-  const request = readMessage(expectObject(parse(body), 'the request'), REQUEST, budget);
+  const request = readMessage(readRequest(body), REQUEST, budget);
   return { spans: readRequestSpans(request), items: budget.items };
 }
 
 /** Reads an `ExportLogsServiceRequest` like {@link decodeJson}. @throws DecodeError for invalid or oversized requests. */
 export function decodeLogsJson(body: Buffer, maxRecords: number): DecodedLogs {
   const budget = new DecodeBudget(maxRecords);
-  const request = readMessage(expectObject(parse(body), 'the request'), LOGS_REQUEST, budget);
+  const request = readMessage(readRequest(body), LOGS_REQUEST, budget);
   return { logs: listLogs(request), items: budget.items };
 }
 
@@ -92,6 +92,23 @@ function parse(body: Buffer): unknown {
     // The parser's message quotes the body.
     throw malformed('The body is not JSON');
   }
+}
+
+function readRequest(body: Buffer): JsonObject {
+  const request = expectObject(parse(body), 'the request');
+  const names = Object.keys(request);
+  const isAsInProto = names.length > 0 && names.every((name) => name.includes('_'));
+  return isAsInProto ? (inLowerCamelCase(request) as JsonObject) : request;
+}
+
+/** Names of attributes are values in OTLP, so that all names are those of fields. */
+function inLowerCamelCase(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inLowerCamelCase);
+  if (!isObject(value)) return value;
+  const toCamel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [toCamel(name), inLowerCamelCase(inner)]),
+  );
 }
 
 /** Absent and null fields have their default, as in protobuf's JSON mapping; a wrong type is an error. */

@@ -27,7 +27,6 @@ import {
   readSessionByWords,
   UsersAround,
 } from './governance.ts';
-import { findServedRequest } from './known-call.ts';
 import { SpendMetrics } from './metrics.ts';
 import {
   type ObservatorySpanProcessorOptions,
@@ -50,7 +49,7 @@ import {
 } from './set-fields.ts';
 import { type ProcessorStats, Tally } from './tally.ts';
 import { ToolMemory } from './tool-memory.ts';
-import { ToolTwins } from './tool-twins.ts';
+import { findServedRequest, ToolTwins } from './tool-twins.ts';
 import { UsageLedger } from './usage-ledger.ts';
 
 /** Enriches the spans of one pipeline, in one of three ways. No method throws. */

@@ -1,8 +1,15 @@
 /** Model calls as their spans have them, and whether two of these are one call. */
-import { type Context, type HrTime, type Span, SpanKind, trace } from '@opentelemetry/api';
+import type { HrTime } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { type FieldValues, isOwnScope, isPackageScope, MCP_SCOPE, semconv } from '../base/index.ts';
-import { type InteractionKind, isModelCall, isOfBatch, kindInWords, says } from '../interaction/index.ts';
+import { type FieldValues, isOwnScope, isPackageScope, semconv } from '../base/index.ts';
+import {
+  COUNTED_ON_CHILDREN,
+  type InteractionKind,
+  isModelCall,
+  isOfBatch,
+  kindInWords,
+  says,
+} from '../interaction/index.ts';
 import { toText } from '../json/index.ts';
 import type { TokenUsage } from '../signals/index.ts';
 import { processKey } from './process-key.ts';
@@ -17,7 +24,8 @@ export interface SaidOfCall {
   readonly isEstimated: boolean;
   /** Its input may leave cached tokens out, and it tells none. */
   readonly isLess?: boolean;
-  readonly tokens?: string;
+  readonly input?: number | undefined;
+  readonly output?: number | undefined;
   /** The tokens whose cost was reported: other spans of the call, by the same instrumentation, count on this one. */
   readonly costOf?: string | undefined;
   /** The response was there before, and has been fetched again. */
@@ -47,12 +55,14 @@ export interface Call {
   isOpen: boolean;
   /** Another span of the call has left its tokens to this one while it was open. */
   isNeeded?: boolean;
-  /** It was open, and has ended without usage. */
+  /** It was open, and has ended without usage; or it is an aggregate. */
   isVoid?: boolean;
   /** It has ended with an error and without usage. */
   hasFailed?: boolean;
   /** Another span of the same call, on which its tokens and cost are counted. */
   countedOn?: Call;
+  /** The other spans of the call that are counted on this one. */
+  spans?: Call[];
   /** Scopes of the spans in other traces that were found to be this call. */
   twins?: Set<string>;
 }
@@ -81,7 +91,8 @@ export function toSaid(attributes: Attributes, values: FieldValues): SaidOfCall 
     models: listModels(attributes, values),
     isEstimated: values.tokens_estimated === true,
     isLess: values.provider === 'aws.bedrock' && values.cached_prompt_tokens === undefined,
-    tokens: `${values.prompt_tokens} ${values.completion_tokens ?? 0}`,
+    input: values.prompt_tokens,
+    output: values.completion_tokens,
     isFetched: attributes[semconv.ATTR_GEN_AI_OPERATION_NAME] === 'fetch_response' || isOfBatch(attributes),
   };
 }
@@ -142,17 +153,40 @@ const MODELS = [
   'ai.response.model',
 ] as const;
 
-export function isOneCall(known: Call, call: Call): boolean {
+/**
+ * Whether two spans, one in the other, are one call: by its response, else by its numbers, never by its model alone.
+ * @param isAbove whether `call` is the outer one: then it may have other tokens, if it took as long.
+ */
+export function isOneCall(known: Call, call: Call, isAbove = false): boolean {
   if (known.kind !== call.kind || known.isVoid === true) return false;
   const [one, other] = [known.said, call.said];
-  const isCosted = one.costOf !== undefined && one.costOf === other.tokens && known.scope === call.scope;
+  const tokens = `${other.input} ${other.output ?? 0}`;
+  const isCosted = one.costOf === tokens && known.scope === call.scope;
   if (known.isOpen && !other.isEstimated && !other.isLess && !isCosted) return false;
   const isNamed = one.responseId !== undefined && other.responseId !== undefined;
   // Our own instrumentations have one span for a call: another one below it is a later call of the same conversation,
   // unless it was made in another process, which answered with the same response.
   if (known.scope === call.scope && isOwnScope(call.scope) && (!isNamed || known.process === call.process))
     return false;
-  return isNamed ? one.responseId === other.responseId : isSameModel(one.models, other.models);
+  if (isNamed) return one.responseId === other.responseId;
+  if (!isSameModel(one.models, other.models)) return false;
+  return isAlike(one, other) || (isAbove && isAround(call, known));
+}
+
+/** Whether what both say of their tokens is the same. */
+function isAlike(one: SaidOfCall, other: SaidOfCall): boolean {
+  if (one.isEstimated || other.isEstimated) return true;
+  const isInput = one.isLess === true || other.isLess === true || isSame(one.input, other.input);
+  return isInput && isSame(one.output, other.output);
+}
+
+const isSame = (one: number | undefined, other: number | undefined): boolean =>
+  one === undefined || other === undefined || one === other;
+
+/** Whether a span is around another, and took hardly longer; of shorter ones that says nothing. */
+function isAround(outer: Call, inner: Call): boolean {
+  const [lasted, both] = [outer.end - outer.start, overlap(outer, inner) - CLOCK_MS];
+  return lasted >= 10 && both >= 0.9 * lasted && both >= 0.9 * (inner.end - inner.start);
 }
 
 /** Whether two spans, one in the other, are one call that failed; one for one, since a call may be tried again. */
@@ -197,7 +231,7 @@ export function findTwin(call: Call, others: readonly Call[] = []): Call | undef
       (other.said.responseId === undefined || responseId === undefined) &&
       other.twins?.has(scope) !== true &&
       isSameModel(other.said.models, models) &&
-      isAtOneTime(other, call),
+      [other, ...(other.spans ?? [])].every((span) => isAtOneTime(span, call)),
   );
   return twin !== undefined && claim(twin, call) ? twin : undefined;
 }
@@ -276,24 +310,10 @@ export function isSumOfCalls({ input, output }: Sum, span: ReadableSpan, values:
   return values.tokens_estimated === true || !isModelCall(kindInWords(span));
 }
 
-/** What two spans of one request to an MCP server have in common. */
-const REQUEST = [semconv.ATTR_MCP_METHOD_NAME, semconv.ATTR_JSONRPC_REQUEST_ID] as const;
-
-/**
- * A server library may write its span of a request while it is answered, into another trace than ours, or below spans
- * that ours is not below.
- * @returns the id of our span of that request, if it is the active one.
- */
-export function findServedRequest(span: Span & Partial<ReadableSpan>, active: Context): string | undefined {
-  const ours = trace.getSpan(active) as (Span & Partial<ReadableSpan>) | undefined;
-  if (span.kind !== SpanKind.SERVER || ours?.kind !== SpanKind.SERVER) return undefined;
-  const from = [ours, span].map(({ instrumentationScope }) => instrumentationScope?.name === MCP_SCOPE);
-  if (from[0] !== true || from[1] === true) return undefined;
-  const isOne = REQUEST.every((name) => {
-    const value = span.attributes?.[name];
-    return value !== undefined && value === ours.attributes?.[name];
-  });
-  return isOne ? ours.spanContext().spanId : undefined;
+/** Notes that a span is no call, and says where its tokens are counted. */
+export function countOnChildren(call: Call): string {
+  call.isVoid = true;
+  return COUNTED_ON_CHILDREN;
 }
 
 /** Adds a call to a list of at most `limit`, the oldest forgotten first. */

@@ -1,5 +1,6 @@
+import { type Context, type Span, SpanKind, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { isOwnScope } from '../base/index.ts';
+import { isOwnScope, MCP_SCOPE, semconv } from '../base/index.ts';
 import { readTextField } from '../interaction/index.ts';
 import { isAtOneTime, toCall } from './known-call.ts';
 import { processKey } from './process-key.ts';
@@ -48,4 +49,24 @@ export class ToolTwins {
 function findKey(span: ReadableSpan): string | undefined {
   const tool = readTextField(span.attributes, 'tool_name');
   return tool === undefined ? undefined : `${processKey('tool', span)} ${tool}`;
+}
+
+/** What two spans of one request to an MCP server have in common. */
+const REQUEST = [semconv.ATTR_MCP_METHOD_NAME, semconv.ATTR_JSONRPC_REQUEST_ID] as const;
+
+/**
+ * A server library may write its span of a request while it is answered, into another trace than ours, or below spans
+ * that ours is not below.
+ * @returns the id of our span of that request, if it is the active one.
+ */
+export function findServedRequest(span: Span & Partial<ReadableSpan>, active: Context): string | undefined {
+  const ours = trace.getSpan(active) as (Span & Partial<ReadableSpan>) | undefined;
+  if (span.kind !== SpanKind.SERVER || ours?.kind !== SpanKind.SERVER) return undefined;
+  const from = [ours, span].map(({ instrumentationScope }) => instrumentationScope?.name === MCP_SCOPE);
+  if (from[0] !== true || from[1] === true) return undefined;
+  const isOne = REQUEST.every((name) => {
+    const value = span.attributes?.[name];
+    return value !== undefined && value === ours.attributes?.[name];
+  });
+  return isOne ? ours.spanContext().spanId : undefined;
 }

@@ -2,7 +2,6 @@ import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, isOwnScope } from '../base/index.ts';
 import {
-  COUNTED_ON_CHILDREN,
   type Interaction,
   type InteractionKind,
   isModelCall,
@@ -13,9 +12,9 @@ import {
   addTo,
   type BegunSpan,
   type Call,
+  countOnChildren,
   embeddingsKey,
   findTwin,
-  isBoundary,
   isOneCall,
   isOneFailure,
   isOwnCall,
@@ -31,13 +30,10 @@ import {
   usageKey,
   wasUnderWay,
 } from './known-call.ts';
+import { type KnownSpan, KnownSpans, MAX_SPANS, MAX_STEPS } from './known-spans.ts';
 import { processKey } from './process-key.ts';
 import { RecentMap } from './recent-map.ts';
 
-/** Spans kept in mind; beyond it the oldest are forgotten. */
-const MAX_SPANS = 8_192;
-/** Spans between two instrumentations of one call: HTTP, retries, callbacks. */
-const MAX_STEPS = 16;
 /** Calls kept in mind below one span, for a span around many. */
 const MAX_BELOW = 32;
 /** Calls with equal usage kept in mind, to find a twin among. */
@@ -47,16 +43,6 @@ const MAX_RECENT = 64;
 /** Spans that have begun and are not yet in the ledger; one more, and all of them are. */
 const MAX_BEGUN = 64;
 
-interface KnownSpan {
-  readonly traceId: string;
-  readonly parent: string | undefined;
-  /** It says that it is an agent or a tool: calls below it are not the call above it. */
-  readonly isBoundary: boolean;
-  /** What is counted below it has been handed on to its parent. */
-  isSettled: boolean;
-  call: Call | undefined;
-}
-
 /**
  * Counts each model call once.
  *
@@ -65,7 +51,8 @@ interface KnownSpan {
  *
  * Several instrumentations may have spans of one call: one around the other, with nothing of an agent or a tool between
  * them, or anywhere with the same response id. The span that ends (or arrives) first counts, unless another of its
- * instrumentation has the cost. Two spans with different response ids, or of different models, are two calls.
+ * instrumentation has the cost. Two spans with different response ids, of different models, or with other tokens at other
+ * times are two calls. What is decided does not depend on the order of the spans; what would, the store settles.
  *
  * An instrumentation of a framework may give its spans neither a response id nor a place in the same trace. Such a span
  * is a call already counted if another instrumentation of the same process counted one of the same model, with the same
@@ -79,7 +66,7 @@ interface KnownSpan {
  * It knows the spans of one process, or those that one service received lately, in any order.
  */
 export class UsageLedger {
-  readonly #spans = new RecentMap<KnownSpan>(MAX_SPANS);
+  readonly #spans = new KnownSpans();
   readonly #below = new RecentMap<Call[]>(MAX_SPANS);
   readonly #byResponse = new RecentMap<Call>(MAX_SPANS);
   readonly #byUsage = new RecentMap<Call[]>(MAX_SPANS);
@@ -94,7 +81,7 @@ export class UsageLedger {
   link(span: ReadableSpan, kind: InteractionKind | undefined): void {
     this.#enterBegun();
     const { traceId, spanId } = span.spanContext();
-    const { parent } = this.#known(traceId, spanId) ?? this.#add(traceId, spanId, span, kind);
+    const { parent } = this.#spans.get(traceId, spanId) ?? this.#spans.add(span, kind);
     const isCall = isModelCall(kind) && says('count', span.attributes);
     if (isCall || this.#calling.get(spanId) === traceId) this.#foretell(traceId, parent);
     const said = saySure(span, kind);
@@ -106,7 +93,7 @@ export class UsageLedger {
     let at = parent;
     while (at !== undefined && this.#calling.get(at) !== traceId) {
       this.#calling.set(at, traceId);
-      at = this.#known(traceId, at)?.parent;
+      at = this.#spans.get(traceId, at)?.parent;
     }
   }
 
@@ -135,7 +122,7 @@ export class UsageLedger {
 
   #enter(span: ReadableSpan, kind: InteractionKind, said: SaidOfCall, hasEnded: boolean): void {
     const { traceId, spanId } = span.spanContext();
-    const known = this.#known(traceId, spanId) ?? this.#add(traceId, spanId, span, kind);
+    const known = this.#spans.get(traceId, spanId) ?? this.#spans.add(span, kind);
     if (known.call !== undefined) return;
     const call = toCall(span, kind, said);
     call.isOpen = true;
@@ -155,7 +142,7 @@ export class UsageLedger {
     if (isNamed && !isWhole && span.kind !== SpanKind.CLIENT) return false;
     this.#enterBegun();
     const { traceId, spanId } = span.spanContext();
-    if (this.#known(traceId, spanId)?.call?.isNeeded === true) return true;
+    if (this.#spans.get(traceId, spanId)?.call?.isNeeded === true) return true;
     if (this.#calling.get(spanId) === traceId || this.#sumBelow(traceId, spanId) !== undefined) return false;
     if (this.#callsBelow(traceId, spanId) !== undefined) return false;
     if (model !== undefined && !isNamed) return true;
@@ -186,7 +173,7 @@ export class UsageLedger {
     // Between two calls, or between none.
     if (!isCall && below === undefined && sum === undefined && !this.#isInCall(traceId, span))
       return undefined;
-    const known = this.#known(traceId, spanId) ?? this.#add(traceId, spanId, span, kind);
+    const known = this.#spans.get(traceId, spanId) ?? this.#spans.add(span, kind);
     let on: string | undefined;
     if (isCall && hasUsage) on = this.#countCall(span, kind, known, values);
     else if (isCall && span.status?.code === SpanStatusCode.ERROR) on = this.#countFailure(span, kind, known);
@@ -215,16 +202,18 @@ export class UsageLedger {
     const call = readAgain(known.call, span, kind, said);
     known.call = call;
     const sum = call.isNeeded ? undefined : this.#sumBelow(traceId, spanId);
-    if (sum !== undefined && sum.calls > 1 && isSumOfCalls(sum, span, values)) return COUNTED_ON_CHILDREN;
+    const isSum = sum !== undefined && isSumOfCalls(sum, span, values);
+    if (isSum && sum.calls > 1) return countOnChildren(call);
     if (!known.isBoundary) this.#cover(known.parent, call);
     const same = (known.isBoundary ? undefined : this.#around(known, call)) ?? this.#elsewhere(call, values);
     const on = same?.countedOn ?? same;
     if (on !== undefined && on.spanId !== spanId) {
       call.countedOn = on;
+      on.spans = [...(on.spans ?? []), call];
       if (on.said.costOf !== undefined) on.isNeeded = true;
       return on.spanId;
     }
-    if (sum !== undefined && isSumOfCalls(sum, span, values)) return COUNTED_ON_CHILDREN;
+    if (isSum) return countOnChildren(call);
     const key = usageKey(call, values);
     if (key !== undefined) addTo(this.#byUsage, key, call, MAX_EQUAL);
     if (said.responseId !== undefined) this.#byResponse.set(said.responseId, call);
@@ -248,24 +237,6 @@ export class UsageLedger {
     return call.countedOn.spanId;
   }
 
-  #known(traceId: string, spanId: string): KnownSpan | undefined {
-    const known = this.#spans.get(spanId);
-    return known?.traceId === traceId ? known : undefined;
-  }
-
-  #add(traceId: string, spanId: string, span: ReadableSpan, kind: InteractionKind | undefined): KnownSpan {
-    const parent = span.parentSpanContext?.spanId;
-    const known: KnownSpan = {
-      traceId,
-      parent,
-      isBoundary: isBoundary(span, kind),
-      isSettled: false,
-      call: undefined,
-    };
-    this.#spans.set(spanId, known);
-    return known;
-  }
-
   #callsBelow(traceId: string, spanId: string): Call[] | undefined {
     const calls = this.#below.get(spanId);
     return calls?.[0]?.traceId === traceId ? calls : undefined;
@@ -285,7 +256,7 @@ export class UsageLedger {
       sum.input += input;
       sum.output += output;
       this.#sums.set(at, sum);
-      const known = this.#known(traceId, at);
+      const known = this.#spans.get(traceId, at);
       if (known?.isSettled !== true) return;
       at = known.parent;
     }
@@ -293,14 +264,17 @@ export class UsageLedger {
 
   #isInCall(traceId: string, span: ReadableSpan): boolean {
     const parent = span.parentSpanContext?.spanId;
-    return parent !== undefined && this.#known(traceId, parent)?.isBoundary === false;
+    return parent !== undefined && this.#spans.get(traceId, parent)?.isBoundary === false;
   }
 
+  readonly #isOne = (one: Call, call: Call, isAbove = false): boolean =>
+    isOneCall(one, call, isAbove) && this.#spans.isInLine(one, call);
+
   /** The same call on a span around this one. */
-  #above(parent: string | undefined, call: Call, isOne = isOneCall): Call | undefined {
+  #above(parent: string | undefined, call: Call, isOne = this.#isOne): Call | undefined {
     let at = parent;
     for (let step = 0; at !== undefined && step < MAX_STEPS; step += 1) {
-      const known = this.#known(call.traceId, at);
+      const known = this.#spans.get(call.traceId, at);
       if (known === undefined || known.isBoundary) return undefined;
       if (known.call !== undefined && isOne(known.call, call)) return known.call;
       at = known.parent;
@@ -311,7 +285,8 @@ export class UsageLedger {
   /** The same call on a span around this one or below it. */
   #around(known: KnownSpan, call: Call): Call | undefined {
     const below = call.isNeeded ? undefined : this.#callsBelow(call.traceId, call.spanId);
-    return below?.find((inner) => isOneCall(inner, call)) ?? this.#above(known.parent, call);
+    const inner = below?.find((one) => this.#isOne(one, call, true));
+    return inner ?? this.#above(known.parent, call);
   }
 
   /** The same call on a span of another instrumentation: by its response, else by its usage and time. */
@@ -320,7 +295,13 @@ export class UsageLedger {
     const same = responseId === undefined ? undefined : sameResponse(this.#byResponse.get(responseId), call);
     if (same !== undefined) return same;
     const key = usageKey(call, values);
-    if (key !== undefined) return findTwin(call, this.#byUsage.get(key));
+    if (key !== undefined) {
+      const others = this.#byUsage.get(key);
+      return findTwin(
+        call,
+        others?.filter((other) => !this.#spans.isPart(call, other)),
+      );
+    }
     if (!isEstimated || isOwnScope(call.scope)) return undefined;
     return findTwin(call, this.#ownCalls.get(call.process));
   }
@@ -329,7 +310,7 @@ export class UsageLedger {
   #cover(parent: string | undefined, call: Call): void {
     let at = parent;
     for (let step = 0; at !== undefined && step < MAX_STEPS; step += 1) {
-      const known = this.#known(call.traceId, at);
+      const known = this.#spans.get(call.traceId, at);
       if (known?.isBoundary === true) return;
       const calls = this.#callsBelow(call.traceId, at);
       if (calls === undefined) this.#below.set(at, [call]);

@@ -52,7 +52,7 @@ export interface StartOptions extends ObservatorySpanProcessorOptions {
   readonly flushOnExit?: boolean | undefined;
   /**
    * How long the process may be kept from ending, in milliseconds; what is not sent by then goes to the spool, or is
-   * dropped and counted. `shutdown()` may take 10 seconds. Env `MCP_OBSERVATORY_EXIT_DEADLINE_MS`.
+   * dropped and counted. `shutdown()` may take 30 seconds. Env `MCP_OBSERVATORY_EXIT_DEADLINE_MS`.
    * @defaultValue 1000; 10000 while the tables of a database are being created or updated
    */
   readonly exitDeadlineMs?: number | undefined;

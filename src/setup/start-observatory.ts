@@ -37,7 +37,7 @@ export interface Observatory extends AsyncDisposable {
    */
   forceFlush(): Promise<void>;
   /**
-   * Ends the spans of unfinished calls, flushes, closes the exporters and removes the exit handlers, in 10 seconds at
+   * Ends the spans of unfinished calls, flushes, closes the exporters and removes the exit handlers, in 30 seconds at
    * most. What cannot be sent goes to the spool, or is dropped; one line on stderr says how many spans that were, and
    * why. The program does not fail because of them: `forceFlush` is for those who want to know. Idempotent.
    */
@@ -177,7 +177,7 @@ export async function startBeside(options: StartOptions, provider: TracerProvide
 }
 
 /** How long `shutdown()` may take. */
-const SHUTDOWN_MS = 10_000;
+const SHUTDOWN_MS = 30_000;
 
 /** Where finished spans go, until an application's SDK takes them. */
 class Outlet implements SpanProcessor {
