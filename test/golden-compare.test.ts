@@ -91,6 +91,9 @@ test('bounds on time and tokens hold, and a replay must use the same tokens', ()
   assert.deepEqual(messages(golden, used(500)), []);
   assert.match(messages(golden, used(600)).join(), /total_tokens: 600 is more than the bound of 540/);
   assert.match(messages(golden, used(360, 6)).join(), /total_execution_time: 6 is more than the bound of 5/);
+  const dear = ruled({ bounds: { max_cost_usd: 1 } });
+  const unpriced = { execution_metadata: { ...metadata, cost_usd: null } };
+  assert.match(messages(dear, unpriced).join(), /cost_usd: unknown \(.*\), not within the bound of 1/);
   assert.match(messages(golden, used(361), true).join(), /total_tokens: expected 360, got 361/);
 });
 
@@ -108,6 +111,14 @@ test('toMatchGolden passes for the same course, names what differs, and accepts 
   await toMatchGolden(other, path, { update: true });
   await toMatchGolden(other, path);
   await assert.rejects(toMatchGolden(result, path), { code: 'GOLDEN_MISMATCH' });
+  // What vitest and jest share with the matchers they run.
+  const shared = Symbol.for('$$jest-matchers-object');
+  for (const state of ['new', 'all']) {
+    Object.assign(globalThis, { [shared]: { state: { snapshotState: { _updateSnapshot: state } } } });
+    if (state === 'new') await assert.rejects(toMatchGolden(result, path), { code: 'GOLDEN_MISMATCH' });
+    else await toMatchGolden(result, path);
+  }
+  Reflect.deleteProperty(globalThis, shared);
 });
 
 test('ids, numbers and addresses that two runs show vary in a third, and nothing else does', () => {

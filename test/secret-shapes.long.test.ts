@@ -23,6 +23,10 @@ const TEXTS: readonly (readonly [text: string, secret?: string])[] = [
   [`{name: 'api_key', value: '${S}'}`],
   [`{"key":"db.password","value":{"stringValue":"${W}"}}`],
   [`- name: DB_PASSWORD\n  value: ${W}\n- name: X\n`],
+  [`{"file":"- name: DB_PASSWORD\\n  value: ${W}\\n"}`],
+  [`env:\n  LOG: info\n  DB_PASSWORD: ${W}\n`],
+  [`[client]\nuser = root\npassword = ${W}\nhost = db`],
+  [`db.example.com:5432:shop:bob:${W}`],
   [`[["content-type","a"],["authorization","Bearer ${S}"]]`],
   [`{"name":"Cookie","value":"sid=${S}; theme=dark"}`],
   // SQL
@@ -40,6 +44,12 @@ const TEXTS: readonly (readonly [text: string, secret?: string])[] = [
   [`redis-cli -h cache -a ${P} ping`],
   [`setx API_KEY ${S}`],
   [`ENV DB_PASSWORD ${P}`],
+  [`FROM x\\nENV DB_PASSWORD ${W}\\nRUN y`],
+  [`First run setx /M API_KEY \\"${S}\\" and open a terminal.`],
+  [`Run: set -gx DB_PASSWORD ${W}; and start`],
+  [`docker run -e POSTGRES_PASSWORD=${W} -p 5432:5432 postgres`],
+  [`{"command":"PGPASSWORD=${W} psql -h db"}`],
+  [`{"file":"environment:\\n  - MYSQL_ROOT_PASSWORD=${W}\\n  - X=1\\n"}`],
   // Files
   [`{"passwords":["${P}","${W}"]}`, W],
   [`client-key-data: ${base64(PEM)}\n`, base64(PEM).slice(0, 40)],
@@ -126,6 +136,11 @@ const BENIGN = [
   'Recovery codes: keep them in a safe place',
   'host:8080:a:b and 12:30:00:123',
   'const password=input;',
+  'const API_KEY=settings;',
+  'API_KEY: configured\nENV variables such as API_KEY hold it.',
+  'Use setx API_KEY to keep it; ENV DB_PASSWORD is read at start.',
+  'If DB_PASSWORD=empty it stops. ENV TOKEN_LIMIT 4096',
+  'password = getpass\npassword: forgotten\n',
   'const session = await getSession(token1, key2);',
 ];
 

@@ -33,6 +33,8 @@ export {
   recordPolicyStep,
   replayGolden,
   toMatchGolden,
+  type UnsealedGolden,
+  writeGolden,
 } from '../golden/index.ts';
 export type { JsonObject } from '../json/index.ts';
 export type { RunOptions } from '../orchestrator/index.ts';

@@ -48,6 +48,7 @@ export {
   readRecordedExchange,
   Scrubber,
   sealGolden,
+  type UnsealedGolden,
   writeGolden,
 } from './file/index.ts';
 export { type GoldenFromTraceOptions, goldenFromTrace } from './from-trace/index.ts';

@@ -1,4 +1,5 @@
 import { checkOptions, checkValue, kinds, type OptionKinds } from '../base/index.ts';
+import { isObject } from '../json/index.ts';
 import type { GhostResult, WireGhostResult } from '../orchestrator/index.ts';
 import { compareWithGolden, type MatchOptions, toOutput } from './compare/index.ts';
 import { GoldenMismatchError, type GoldenOutput, readGolden, writeGolden } from './file/index.ts';
@@ -25,7 +26,7 @@ export async function toMatchGolden(
 ): Promise<void> {
   checkOptions(options, OPTIONS, 'toMatchGolden()');
   checkValue('the result of toMatchGolden()', result, kinds.object);
-  const update = options.update ?? process.env.UPDATE_GOLDENS === '1';
+  const update = options.update ?? (process.env.UPDATE_GOLDENS === '1' || isRunnerUpdating());
   if (isProgram(result)) {
     const problem = update ? await updateProgram(path, result, options.twice === true) : undefined;
     if (problem !== undefined) throw new GoldenMismatchError(`${path} is not updated: ${problem}`);
@@ -51,6 +52,14 @@ export async function toMatchGolden(
     `The result is not that of the golden ${path} (UPDATE_GOLDENS=1 takes it):`,
     findings,
   );
+}
+
+/** Whether vitest or jest was told to update its snapshots (`-u`). */
+function isRunnerUpdating(): boolean {
+  const shared = (globalThis as Record<symbol, unknown>)[Symbol.for('$$jest-matchers-object')];
+  const state = isObject(shared) ? shared.state : undefined;
+  const snapshots = isObject(state) ? state.snapshotState : undefined;
+  return isObject(snapshots) && snapshots._updateSnapshot === 'all';
 }
 
 function isProgram(result: object): result is Program {

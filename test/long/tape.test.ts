@@ -271,6 +271,31 @@ test('no secret of the environment is in a golden, and a replay takes others in 
   assert.match(changed.stderr, /messages\[0\]\.content: .* Be rude\./);
 });
 
+/** Tells a model what its user typed, which it gives to a tool as a password. */
+const TYPES = `
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+const { MODEL_URL, MCP_SERVER, TYPED } = process.env;
+const client = new Client({ name: 'types', version: '1.0.0' });
+await client.connect(new StdioClientTransport({ command: process.execPath, args: [MCP_SERVER] }));
+const messages = [{ role: 'system', content: 'Typed: ' + TYPED }, { role: 'user', content: '{"turns":[{"text":"told"}]}' }];
+const headers = { 'content-type': 'application/json' };
+const body = JSON.stringify({ model: 'm', messages });
+await (await fetch(MODEL_URL + '/v1/chat/completions', { method: 'POST', headers, body })).text();
+await client.callTool({ name: 'add', arguments: { a: 1, password: TYPED } });
+await client.close();
+`;
+
+test('a word that is given as a password is in no golden, and a replay takes another in its place', async () => {
+  const program = ['--input-type=module', '-e', TYPES];
+  const { golden } = await recorded(program, { ...SERVER, TYPED: 'marmaladejar' });
+  assert.ok(!readFileSync(golden, 'utf8').includes('marmaladejar'));
+  for (const TYPED of ['marmaladejar', 'hunter2']) {
+    const { stderr, code } = await run('replay', golden, program, { MCP_SERVER: '/gone/server.mjs', TYPED });
+    assert.deepEqual([stderr, code], ['', 0]);
+  }
+});
+
 test('requests through node:http replay alike, three at once', async () => {
   const golden = await recordAndReplay([join(FIXTURES, 'http.mjs')], {}, 2);
   assert.equal((await readGolden(golden)).provider_responses.length, 3);
@@ -380,11 +405,11 @@ test('calls in another order end a program with code 1 and are named', async () 
 test('golden check runs a program against each golden, and reports what departs in every form', async () => {
   const folder = tempDir();
   const plan: Plan = {
-    agents: [[{ calls: [{ tool: 'add', args: { a: 1, b: 2 } }] }, { text: 'done' }]],
+    agents: [[{ retries: 1, calls: [{ tool: 'add', args: { a: 1, b: 2 } }] }, { text: 'done' }]],
   };
   const golden = (await recorded(agent(plan), SERVER)).golden;
   const bounded = await readGolden(golden);
-  const bounds = { max_total_tokens: 1 };
+  const bounds = { max_total_tokens: 1, max_cost_usd: 1 };
   await writeGolden(join(folder, 'b.json'), { ...bounded, comparison: { ...bounded.comparison, bounds } });
   copyFileSync(golden, join(folder, 'a.json'));
   const check = async (changed: Plan, ...files: readonly string[]) => {
@@ -434,6 +459,8 @@ test('golden check runs a program against each golden, and reports what departs 
       [1, 'argument'],
     ],
   );
+  const [, cost] = dear.results[0].departures;
+  assert.match(cost.message, /cost_usd: unknown \(.* has no price\), not within the bound of 1/);
 });
 
 /** Writes its id into a file and stays. */
@@ -513,6 +540,43 @@ test('a program recorded twice replays whatever its ids, ports and counters, and
   await assert.rejects(toMatchGolden({ command, env: gone }, golden, { update: true }), /is not updated/);
   assert.equal(readFileSync(golden, 'utf8'), before);
   await toMatchGolden({ command, env }, golden, { update: true, twice: true });
+});
+
+/** Asks twice, JUMP apart by its clock, with the times of its start and of a fixed day; `LATE` if only then. */
+const CLOCK = `const { Date: Real, process: { env } } = globalThis;
+  let ahead = Number(env.SHIFT ?? 0);
+  globalThis.Date = class extends Real {
+    constructor(...parts) { super(...(parts.length > 0 ? parts : [Real.now() + ahead])); }
+    static now() { return Real.now() + ahead; }
+  };
+  const at = new Date();
+  const forms = [at.toISOString(), at, at.toLocaleString(), at.toLocaleTimeString('en-GB'), at.toLocaleString('de-DE'),
+    at / 1000, at.toISOString().slice(0, 19).replaceAll(':', '-'), at.toISOString().slice(0, 10).replaceAll('-', '')];
+  const ask = async (text, said) => {
+    const messages = [{ role: 'system', content: said + ' Opened ' + (env.DAY ?? '2026-01-05T09:30:00Z') }, { role: 'user', content: JSON.stringify({ turns: [{ text }] }) }];
+    const body = JSON.stringify({ model: 'm', since: at.getTime(), messages });
+    const path = '/v1/chat/completions';
+    const answer = await fetch(env.MODEL_URL + path, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    console.log(answer.status);
+    await answer.text();
+  };
+  await ask('one', env.LATE ? '' : forms.join('; '));
+  ahead += Number(env.JUMP) * 1000;
+  await ask('two', forms.join('; '));`;
+
+test('the time of its start in a prompt is no difference however long a program runs, and another day is one', async () => {
+  const program = ['--input-type=module', '-e', CLOCK];
+  for (const JUMP of ['125', '1200', '10800']) {
+    for (const LATE of ['', '1']) {
+      const { golden } = await recorded(program, { JUMP, LATE });
+      const later = { JUMP: '0', LATE, SHIFT: String(9 * 86_400_000 + 19_000_000) };
+      const replayed = await run('replay', golden, program, later);
+      assert.deepEqual([replayed.stderr, replayed.code], ['', 0]);
+      const changed = await run('replay', golden, program, { ...later, DAY: '2026-01-06T09:30:00Z' });
+      assert.match(changed.stderr, /2026-01-06/);
+      assert.equal(changed.code, 1);
+    }
+  }
 });
 
 test('a stored trace of a program is a golden that answers it, and says what it lacks', async (t) => {

@@ -148,7 +148,12 @@ function compareUsage(expected: GoldenOutput, actual: GoldenOutput, tolerance: T
   return compareFields(toMetadata(expected), toMetadata(actual), fields, 'execution_metadata', tolerance);
 }
 
-export function checkBounds(golden: Golden, output: GoldenOutput): Finding[] {
+/** @param unpriced why the cost is unknown, if it is. */
+export function checkBounds(
+  golden: Golden,
+  output: GoldenOutput,
+  unpriced = 'the result tells none',
+): Finding[] {
   const { max_seconds, max_total_tokens, max_token_ratio, max_cost_usd } = golden.comparison.bounds;
   const seconds = toMetadata(output).total_execution_time;
   const tokens = totalTokens(output);
@@ -169,10 +174,10 @@ export function checkBounds(golden: Golden, output: GoldenOutput): Finding[] {
     ['execution_metadata.cost_usd', max_cost_usd, typeof cost === 'number' ? cost : undefined],
   ];
   return limits.flatMap(([place, limit, actual]) => {
-    if (limit === undefined || actual === undefined || actual <= limit) return [];
-    return [
-      { place, expected: limit, actual, message: `${place}: ${actual} is more than the bound of ${limit}` },
-    ];
+    if (limit === undefined || (actual !== undefined && actual <= limit)) return [];
+    const why = place.endsWith('cost_usd') ? unpriced : 'the result tells none';
+    const is = actual === undefined ? `unknown (${why}), not within` : `${actual} is more than`;
+    return [{ place, expected: limit, actual, message: `${place}: ${is} the bound of ${limit}` }];
   });
 }
 
@@ -194,7 +199,7 @@ function findings(differences: readonly Difference[]): Finding[] {
 }
 
 export interface MatchOptions extends CompareOptions {
-  /** Write the result into the golden instead of comparing; record a program anew. @defaultValue whether `UPDATE_GOLDENS` is `1` */
+  /** Write the result into the golden instead of comparing; record a program anew. @defaultValue whether `UPDATE_GOLDENS` is `1`, or vitest or jest has `-u` */
   readonly update?: boolean | undefined;
   /**
    * When the golden of a program is updated, learn what is volatile from a second run, which is answered from the first.

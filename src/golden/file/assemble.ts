@@ -16,7 +16,7 @@ import {
   type Reached,
   type UnsealedGolden,
 } from './format.ts';
-import { type ExchangeStory, readAnswer, readExchange } from './read-exchange.ts';
+import { type ExchangeStory, isRefused, readAnswer, readExchange } from './read-exchange.ts';
 import { volatileMatchers } from './volatile.ts';
 
 /** An exchange without its turn, which depends on those before it. */
@@ -90,7 +90,7 @@ export function goldenOfProgram(
     },
     comparison: {
       final_answer: { check: 'any' },
-      matchers: volatileMatchers(exchanges, cassette?.calls ?? []),
+      matchers: volatileMatchers(exchanges, cassette?.calls ?? [], head.recorded_at),
       bounds: {},
     },
     provider_responses: exchanges,
@@ -186,7 +186,9 @@ export function programOutput(
 ): Golden['golden_output'] {
   const last = stories.at(-1);
   const total = (field: keyof ExchangeUsage): number | null => {
-    const counts = played.map(({ token_usage: usage }) => usage?.[field]);
+    const counts = played.map(({ token_usage: usage }, index) =>
+      usage === null && isRefused(stories[index] as ExchangeStory) ? 0 : usage?.[field],
+    );
     return counts.every((count) => typeof count === 'number')
       ? counts.reduce((sum, count) => sum + count, 0)
       : null;

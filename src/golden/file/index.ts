@@ -63,6 +63,7 @@ export {
   type ExchangeStory,
   exchangeCost,
   exchangeUsage,
+  isRefused,
   readAnswer,
   readExchange,
 } from './read-exchange.ts';

@@ -52,6 +52,11 @@ export function readExchange({ request, response }: ProviderExchange): ExchangeS
   };
 }
 
+/** Whether the provider took no request, which then has no tokens and costs nothing. */
+export function isRefused({ failure }: ExchangeStory): boolean {
+  return failure?.kind.startsWith('http_') === true;
+}
+
 /** What an exchange cost at the prices of when it was recorded; undefined if its model has none. */
 export function exchangeCost(golden: Golden, { usage, model }: ExchangeStory): number | undefined {
   const at = golden.recorded_at === null ? new Date() : new Date(golden.recorded_at);

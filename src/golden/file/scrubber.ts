@@ -1,4 +1,4 @@
-import { redactLargeValue, redactValue } from '../../json/index.ts';
+import { nameKind, redactLargeValue, redactValue } from '../../json/index.ts';
 import type { ProviderExchange, StreamEvent } from './format.ts';
 import { findMarked } from './pattern.ts';
 
@@ -173,6 +173,14 @@ export class Scrubber {
         this.add(password);
         if (/%[\dA-F]{2}/i.test(password)) this.add(new URLSearchParams(`p=${password}`).get('p') ?? '');
       }
+    }
+  }
+
+  /** Registers what a call is given as a password or the like, if it is one word: what the model reads may hold it too. */
+  addArguments(args: Readonly<Record<string, unknown>>): void {
+    for (const [name, value] of Object.entries(args)) {
+      if (typeof value !== 'string' || nameKind(name) !== 'strong') continue;
+      if (!/\s/.test(value) && !ORDINARY.test(value)) this.addNamed({ [name]: value });
     }
   }
 

@@ -40,6 +40,7 @@ export class KeptParts {
     if (this.#isStopped) return;
     const { scrubber } = this;
     scrubber.addEnvironment(process.env);
+    if ('call' in part) scrubber.addArguments(part.call.arguments);
     const { size } = scrubber;
     const before = this.#settled;
     if (before === undefined && JSON.stringify(part).length <= MAX_AT_ONCE) {

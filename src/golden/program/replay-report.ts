@@ -8,6 +8,7 @@ import {
   type Finding,
   type Golden,
   type GoldenMismatchError,
+  isRefused,
   type ProviderExchange,
   programOutput,
   readExchange,
@@ -63,10 +64,14 @@ export function toReport({ golden, asked, failure, order, unused, exchanges }: R
   const { execution_metadata: metadata } = programOutput(stories, exchanges) as {
     execution_metadata: { token_usage: { total_tokens: number | null } };
   };
-  const costs = stories.map((story) => (story.usage === undefined ? undefined : exchangeCost(golden, story)));
+  const costs = stories.map((story) =>
+    isRefused(story) ? 0 : story.usage === undefined ? undefined : exchangeCost(golden, story),
+  );
   const cost = costs.every((one) => one !== undefined) ? costs.reduce((sum, one) => sum + one, 0) : null;
+  const unpriced = stories[costs.indexOf(undefined)];
+  const why = unpriced?.usage === undefined ? 'an answer tells no tokens' : `${unpriced.model} has no price`;
   const facts = { ...metadata, cost_usd: cost, total_execution_time: process.uptime() };
-  const bounds = checkBounds(golden, { execution_metadata: facts });
+  const bounds = checkBounds(golden, { execution_metadata: facts }, why);
   return {
     asked,
     departures: [

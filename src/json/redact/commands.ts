@@ -21,6 +21,8 @@ const COMMANDS: readonly (readonly [starts: string, form: string])[] = [
   ['redis-cli|valkey-cli', `(?:redis|valkey)-cli\\b${REST}-a ?${VALUE}`],
   ['machine', `machine\\s{1,8}\\S{1,200}\\s{1,8}login\\s{1,8}\\S{1,64}\\s{1,8}password\\s{1,8}${VALUE}`],
   ['default login', `default\\s{1,8}login\\s{1,8}\\S{1,64}\\s{1,8}password\\s{1,8}${VALUE}`],
+  // A line of `.pgpass`.
+  [':5432:', `:5432:[^\\s:]{1,64}:[^\\s:]{1,64}:${VALUE}`],
   ['-passin|-passout', `-pass(?:in|out) pass:${VALUE}`],
   ['password ', `(?<=\\b(?:with|login|encrypted)\\s)password\\s{1,4}'([^'\\n]{3,200})'`],
   [
@@ -40,7 +42,7 @@ export function commandFinders(): (readonly [starts: readonly string[], find: Fi
 
 function commandFinder(form: RegExp): Finder {
   return (text, at) => {
-    if (/[\w-]/.test(text.charAt(at - 1)) && text.charAt(at) !== '-') return undefined;
+    if (/[\w-]/.test(text.charAt(at - 1)) && /\w/.test(text.charAt(at))) return undefined;
     form.lastIndex = at;
     const match = form.exec(text);
     const value = (match?.[1] ?? match?.[2])?.replace(/[)\]}]+$/, '');

@@ -5,7 +5,7 @@
 import type { Find, Finder, Reading } from './find.ts';
 import { type NameKind, nameKind } from './names.ts';
 import { isPlaceholder } from './opaque.ts';
-import { findPair } from './pairs.ts';
+import { findPair, isPlainLine, NEW_LINE } from './pairs.ts';
 import { findList, findValue, isSecretName, isTelling } from './values.ts';
 
 const MAX_NAME = 64;
@@ -49,6 +49,8 @@ function readName(text: string, at: number): Name | undefined {
   if (end - at >= MAX_REST) return undefined;
   let start = at;
   while (start > 0 && at - start < MAX_NAME && isNameChar(text.charCodeAt(start - 1))) start -= 1;
+  // The letter belongs to a line break or tab, as JSON writes it.
+  if (/^\\[nrt]/.test(text.slice(start - 1, start + 1)) && nameKind(text.slice(start + 1, end))) start += 1;
   const kind = nameKind(text.slice(start, end));
   if ((kind === undefined || kind === 'weak') && LAST_WORD.test(text.slice(start, end))) {
     let from = start - 1;
@@ -78,10 +80,11 @@ function findAssigned(text: string, { start, end, kind }: Name, reading: Reading
   const [whole, nameQuote, operator, quote] = match;
   if (operator === ',' && (nameQuote === undefined || quote === undefined)) return undefined;
   const isOption = text.startsWith('--', start) || isFlag(text, start);
-  if (operator === undefined && !isOption) {
-    return isStatement(text, start) ? findValue(text, end + whole.length, quote, { kind }) : undefined;
-  }
   const from = end + whole.length;
+  if (operator === undefined && !isOption) {
+    const isWord = (): boolean => isUpperCase(text.slice(start, end)) && isPlainLine(text, from);
+    return isStatement(text, start) ? findValue(text, from, quote, { kind, isWord }) : undefined;
+  }
   const assignment = {
     kind,
     reading,
@@ -89,7 +92,11 @@ function findAssigned(text: string, { start, end, kind }: Name, reading: Reading
     isTight: /^(?:=|%(?:25)?3d|&#61;)$/i.test(whole) && !isDeclared(text, start),
     isLoose: (operator === ',' && !isOption) || operator === '==' || operator === '===',
     isWord: () =>
-      isOption ? isArgument(text, start, from) : operator === '=' && isEnvironment(text, start, from),
+      isOption
+        ? isArgument(text, start, from)
+        : whole === '='
+          ? isUpperCase(text.slice(start, end)) && !isDeclared(text, start) && isWhole(text, from)
+          : isSetting(text, start, operator) && isPlainLine(text, from),
   };
   const first = quote === undefined && operator !== undefined ? text.charAt(from) : '';
   if (first === '[') return findList(text, from, assignment);
@@ -111,9 +118,11 @@ function isFlag(text: string, start: number): boolean {
   return text.charAt(start) === '-' && text.charAt(start + 1) !== '-' && /\s/.test(text.charAt(start - 1));
 }
 
-/** `ENV DB_PASSWORD x`, `setx API_KEY x` */
+/** `ENV DB_PASSWORD x`, `setx API_KEY x`, `set -gx API_KEY x`, on a line of its own or in a sentence. */
 function isStatement(text: string, start: number): boolean {
-  return /(?:^|[\n;&])\s{0,4}(?:ENV|ARG|setx|setenv) {1,4}$/.test(text.slice(Math.max(0, start - 20), start));
+  return /(?:^|\\[nrt]|[^\w.-])(?:ENV|ARG|(?:setx|SETX)(?: \/[mM])?|setenv|set(?: --?[a-zA-Z]{1,9}){1,2}) {1,4}$/.test(
+    text.slice(Math.max(0, start - 32), start),
+  );
 }
 
 /** What stands after an option in its description. */
@@ -146,14 +155,29 @@ function isCommand(text: string, start: number): boolean {
   );
 }
 
-/** Whether a word without digits is the value of a variable, alone on its line or before a command. */
-function isEnvironment(text: string, start: number, from: number): boolean {
-  return (
-    /^[A-Z]/.test(text.charAt(start)) &&
-    text.charAt(from - 1) === '=' &&
-    /(?:^|[\n;&|$]\s{0,4}|export |env )$/.test(text.slice(Math.max(0, start - 12), start)) &&
-    /^[^\s"'`(),;]{6,128}(?:\s|$)/.test(text.slice(from, from + 130))
-  );
+/** Whether it is the name of a variable of the environment. */
+function isUpperCase(name: string): boolean {
+  return /^[A-Z][A-Z\d_]*$/.test(name);
+}
+
+/** Whether a word is all of a value, not the beginning of an expression. */
+function isWhole(text: string, from: number): boolean {
+  return /^[^\s"'`(),;&\\]{6,128}(?:[\s"'`;&\\]|$)/.test(text.slice(from, from + 130));
+}
+
+/** Lines of settings up to a name: under `env:` and its like, or in a section of a file with `=`. */
+const SETTINGS: Readonly<Record<string, RegExp>> = {
+  ':': settingsUnder('(?:\\b|\\\\[nrt])(?:env|environment|stringData):', ':'),
+  '=': settingsUnder(`(?:^|["'\`]|${NEW_LINE})\\[[\\w.-]{1,40}\\]`, '='),
+};
+
+function settingsUnder(head: string, sign: string): RegExp {
+  const rest = `(?:[^\\r\\n\\\\]|\\\\{1,7}["'])*`;
+  return new RegExp(`${head}(?:${NEW_LINE}[ \\t]*[\\w.-]{1,64}[ \\t]*${sign}${rest})*${NEW_LINE}[ \\t]*$`);
+}
+
+function isSetting(text: string, start: number, operator: string | undefined): boolean {
+  return SETTINGS[operator ?? '']?.test(text.slice(Math.max(0, start - 400), start)) === true;
 }
 
 const TOLD = /["'`*]{0,2} (?:is|was):? ["'`*]{0,2}/y;

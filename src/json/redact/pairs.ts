@@ -8,12 +8,14 @@ const VALUE_KEYS: ReadonlySet<string> = new Set(['value', 'val', 'content', 'str
 
 export const isValueKey = (key: string): boolean => key.length < 13 && VALUE_KEYS.has(key.toLowerCase());
 
+/** Line breaks, also as JSON writes them. */
+export const NEW_LINE = '(?:[\\r\\n]|\\\\{1,7}[rn]){1,4}';
 const QUOTE = `\\\\{0,7}["'\`]`;
 const NAME_BEFORE = new RegExp(`\\b(?:name|key)(?:${QUOTE})?\\s{0,4}[:=]\\s{0,4}(?:${QUOTE})?$`, 'i');
 /** At most one other member, then the key of the value; the value may be in an object, as in OTLP. */
 const VALUE_AFTER = new RegExp(
   [
-    `(?:${QUOTE})?(?:\\s{0,4},\\s{0,20}|\\r?\\n[ \\t]{1,20})`,
+    `(?:${QUOTE})?(?:\\s{0,4},\\s{0,20}|${NEW_LINE}[ \\t]{1,20})`,
     `(?:(?:${QUOTE})?\\w{1,20}(?:${QUOTE})?\\s{0,4}:\\s{0,4}(?:${QUOTE})?[\\w./-]{1,40}(?:${QUOTE})?\\s{0,4},\\s{0,20})?`,
     `(?:${QUOTE})?value(?:${QUOTE})?\\s{0,4}[:=]\\s{0,4}`,
     `(?:\\{\\s{0,8}${QUOTE}\\w{1,16}${QUOTE}\\s{0,4}:\\s{0,4})?(${QUOTE})?`,
@@ -31,9 +33,11 @@ export function findPair(text: string, start: number, end: number, kind: NameKin
   return findValue(text, from, match[1], { kind, isKey: true, isWord: () => isPlainLine(text, from) });
 }
 
+const PLAIN_LINE = new RegExp(`^[\\w!@#$%^*+./=~-]{6,128}[ \\t]*(?:${NEW_LINE}|\\\\*["'\`]|[;&]|$)`);
+
 /** A word that is all of the rest of its line, as YAML has it. */
-function isPlainLine(text: string, from: number): boolean {
-  return /^[\w!@#$%^*+./=~-]{6,128}[ \t]*(?:\r?\n|$)/.test(text.slice(from, from + 140));
+export function isPlainLine(text: string, from: number): boolean {
+  return PLAIN_LINE.test(text.slice(from, from + 140));
 }
 
 /** What an object says about those of its members that hold a value. */

@@ -126,7 +126,7 @@ function isNested(from: number, to: number, { reading }: Assignment): boolean {
 /** `password=letters` of a query, a connection string, an environment or a log line, not an argument of code. */
 function isParameter(value: string, text: string, to: number): boolean {
   const next = text.charAt(to);
-  if (!/^[&;\r\n"< ]?$/.test(next)) return false;
+  if (!/^[&;\r\n"<\\ ]?$/.test(next)) return false;
   if (next === ' ' && !/^ {1,2}[a-z_][\w.-]{0,30}=[^=\s]/i.test(text.slice(to, to + 36))) return false;
   return /^[\w!@#$%^*+./=~-]+$/.test(value);
 }
