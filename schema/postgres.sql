@@ -130,4 +130,10 @@ SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 20) AS is_m
 INSERT INTO mcp_observatory_migrations (id, name) VALUES (20, '020_finer_sums');
 \ir 020_finer_sums.sql
 \endif
+
+SELECT NOT EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 21) AS is_missing \gset
+\if :is_missing
+INSERT INTO mcp_observatory_migrations (id, name) VALUES (21, '021_untrue_answers');
+\ir 021_untrue_answers.sql
+\endif
 COMMIT;

@@ -180,14 +180,39 @@ test('governance fields, and the id of the run, hold for every span of it', asyn
   }
 });
 
-test('a failed model call is an error by its type alone; retries are counted', async () => {
+test('a failed model call is an error by its type and the word of its provider alone; retries are counted', async () => {
   await replayGhost('spans/failed_model', 'openai', () => ({ status: 503, text: 'private words' }), {
     serverConfig: { mcpServers: {} },
   });
   const [chat] = spans().named('chat gpt-5.4-mini');
   assert.equal(chat?.attributes['error.type'], '503');
   assert.equal(chat?.attributes['observatory.retries'], 1);
-  assert.equal(chat?.status.message, undefined);
+  assert.equal(chat?.status.message, 'server_error');
+});
+
+test('a call that nothing is made of, since its arguments are no JSON or nobody has its tool, is a call that failed', async () => {
+  await tryGhost(
+    'openai',
+    [
+      { calls: [{ name: 'http__add', arguments: '{"a": 20' as never }] },
+      { calls: [{ name: 'http__fly', arguments: { to: 'the moon' } }] },
+      { text: 'I could not.' },
+    ],
+    { serverConfig: { mcpServers: { http: { url: mcp.url } } } },
+  );
+  const made = ['execute_tool add', 'execute_tool http__fly'].flatMap((name) => spans().named(name));
+  assert.deepEqual(
+    made.map(({ attributes, status }) => [
+      attributes['error.type'],
+      attributes['mcp.method.name'],
+      status.code,
+    ]),
+    [
+      ['invalid_arguments', undefined, SpanStatusCode.ERROR],
+      ['unknown_tool', undefined, SpanStatusCode.ERROR],
+    ],
+  );
+  assert.ok(made.every((span) => !JSON.stringify(span.attributes).includes('moon')));
 });
 
 test('decisions of breaker and loop detector are events of the agent span', async () => {

@@ -14,8 +14,8 @@ import { waitUntil } from './support/wait-until.ts';
 const PATIENCE_MS = 60_000;
 
 describe('a page with troubles', { skip: noChromium() || noPostgres() }, () => {
-  const shows = async (view: Visit, words: string) => {
-    const text = async () => String(await view.evaluate('document.querySelector("main").innerText'));
+  const shows = async (view: Pick<Visit, 'evaluate'>, words: string) => {
+    const text = async () => String(await view.evaluate('document.querySelector("main")?.innerText'));
     try {
       await waitUntil(async () => (await text()).includes(words), PATIENCE_MS);
     } catch {
@@ -122,6 +122,32 @@ describe('a page with troubles', { skip: noChromium() || noPostgres() }, () => {
     });
     stop.abort();
     await arrivals;
+    await exporter.shutdown();
+  });
+
+  test('eight tabs of one browser load and follow what arrives, also when the one that listens is gone', async () => {
+    await using server = await startPostgres();
+    const url = await server.createMigrated();
+    await using db = await openDatabase({ url });
+    await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
+    const exporter = new PostgresSpanExporter({ connection: url });
+    const arrive = (trace: number) =>
+      exportSpans(exporter, runOf(trace, 0, [{ name: `arrival ${trace}`, at: 0, ms: 10 }]));
+    await arrive(1);
+    await visit(page.url, async (view) => {
+      await shows(view, 'arrival 1');
+      const tabs = [{ evaluate: view.evaluate }];
+      while (tabs.length < 8) {
+        const tab = { evaluate: await view.openTab(new URL(page.url).origin) };
+        await shows(tab, 'arrival 1');
+        tabs.push(tab);
+      }
+      await arrive(2);
+      for (const tab of tabs) await shows(tab, 'arrival 2');
+      await view.open('about:blank');
+      await arrive(3);
+      for (const tab of tabs.slice(1)) await shows(tab, 'arrival 3');
+    });
     await exporter.shutdown();
   });
 });

@@ -20,7 +20,7 @@ const BOTH_SIDES = runOf(901, 5, [
     name: 'execute_tool pay',
     at: 100,
     ms: 90,
-    attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'pay' },
+    attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'bank/pay' },
   },
   tool('pay', { parent: 2, at: 110 }),
   tool('pay', { parent: 3, at: 115, ms: 20, kind: SpanKind.SERVER }),

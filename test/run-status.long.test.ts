@@ -47,6 +47,22 @@ const CASES: Readonly<
     status: 'failed',
     sentence: /^1 tool call, 1 failed \(transfer.*; chat failed: no answer/,
   },
+  'failed, and said to be done': {
+    tools: ['transfer', 'chat lies'],
+    status: 'failed',
+    sentence: /^1 tool call, 1 failed \(transfer.*; the answer says what the trace contradicts/,
+  },
+  'failed, and said to be done by a root that is well': {
+    tools: ['transfer', 'chat lies', 'root is ok'],
+    status: 'failed',
+    sentence: /^1 tool call, 1 failed \(transfer.*; the answer says what the trace contradicts/,
+  },
+  'failed, said to be done, and corrected': {
+    tools: ['transfer', 'chat lies', 'chat'],
+    status: 'recovered',
+    spans: ['failed'],
+    sentence: /^1 tool call, 1 failed \(transfer.*; the run recovered;/,
+  },
   'failed after the last answer': {
     tools: ['chat', 'transfer', 'embeddings'],
     status: 'failed',
@@ -220,18 +236,22 @@ describe('the status of a run', { skip: noPostgres() }, () => {
     try {
       const [before, since] = [MIGRATIONS.slice(0, 10), MIGRATIONS.slice(10)];
       await older.query(migrationScript(before));
-      const steps = { read: ['transfer', 'chat'], unread: ['chat', 'transfer'] };
+      const steps = {
+        read: ['transfer', 'chat'],
+        unread: ['chat', 'transfer'],
+        denied: ['transfer', 'chat lies'],
+      };
       const made = await makeGatedRuns(older, steps);
       await refreshRuns(older);
       const failed = async () =>
         (await older.query('SELECT trace_id FROM mcp_runs WHERE is_failed ORDER BY started_at')).rows.map(
           (row) => String(row.trace_id).replaceAll('-', ''),
         );
-      assert.deepEqual(await failed(), [made.read, made.unread]);
+      assert.deepEqual(await failed(), [made.read, made.unread, made.denied]);
       await older.query(migrationScript(since));
-      assert.deepEqual(await failed(), [made.unread]);
+      assert.deepEqual(await failed(), [made.unread, made.denied]);
       const { rows } = await older.query('SELECT sum(failed)::int AS failed FROM mcp_runs_hourly');
-      assert.equal(rows[0]?.failed, 1);
+      assert.equal(rows[0]?.failed, 2);
     } finally {
       await older.close();
     }

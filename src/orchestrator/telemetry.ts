@@ -160,6 +160,24 @@ export class RunTelemetry {
     });
   }
 
+  /** Notes a call of the model that nothing was made of: no server has seen it. */
+  noteUnmade(
+    facts: { server?: string | undefined; tool: string; callId: string; args: unknown },
+    why: string,
+  ): void {
+    const attributes: Attributes = {
+      [semconv.ATTR_GEN_AI_OPERATION_NAME]: semconv.GEN_AI_OPERATION_NAME_VALUE_EXECUTE_TOOL,
+      [semconv.ATTR_GEN_AI_TOOL_NAME]: facts.tool,
+      [semconv.ATTR_GEN_AI_TOOL_CALL_ID]: facts.callId,
+      ...(facts.server === undefined ? {} : { [ATTR_SERVER]: facts.server }),
+      [semconv.ATTR_ERROR_TYPE]: why,
+    };
+    const span = this.#tracer.startSpan(`execute_tool ${facts.tool}`, { attributes });
+    attachInteraction(span, { toolArguments: facts.args });
+    span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end();
+  }
+
   #modelAttributes(operation: string): Attributes {
     return {
       [semconv.ATTR_GEN_AI_OPERATION_NAME]: operation,
@@ -185,10 +203,14 @@ async function inSpan<T>(span: Span, parent: Context, run: () => Promise<T>): Pr
   }
 }
 
-/** The message of an error may hold content, so the span gets the type alone. @returns the type. */
+/** The message of an error may hold content, so the span gets its type alone, and the provider's word for it. @returns the type. */
 function markFailed(span: Span, error: unknown): string {
-  const type = error instanceof ProviderError ? String(error.status ?? error.kind) : errorClass(error);
+  const isOfProvider = error instanceof ProviderError;
+  const type = isOfProvider ? String(error.status ?? error.kind) : errorClass(error);
+  const word = isOfProvider && WORD.test(error.type ?? '') ? error.type : undefined;
   span.setAttribute(semconv.ATTR_ERROR_TYPE, type);
-  span.setStatus({ code: SpanStatusCode.ERROR });
+  span.setStatus({ code: SpanStatusCode.ERROR, ...(word !== undefined && { message: word }) });
   return type;
 }
+/** `overloaded_error`, and no text. */
+const WORD = /^[\w.-]{1,60}$/;

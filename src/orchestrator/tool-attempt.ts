@@ -43,17 +43,25 @@ export class ToolAttempts {
   ): Promise<Ending> {
     const cache = this.#cache;
     const { gated, breakers, options } = this.#session;
-    if (call.isCut === true) return refusedEnding('invalid_arguments', CUT_CALL);
-    if (call.invalidArguments !== undefined) {
-      const why = `The arguments are no JSON object: ${call.invalidArguments.reason}`;
-      return refusedEnding('invalid_arguments', why);
-    }
+    const notMade = (kind: 'invalid_arguments' | 'unknown_tool', why: string): Ending => {
+      const name = tool?.tool.name ?? call.name;
+      this.#session.telemetry.noteUnmade({ server: tool?.server, tool: name, callId: call.id, args }, kind);
+      return refusedEnding(kind, why);
+    };
+    if (call.isCut === true) return notMade('invalid_arguments', CUT_CALL);
+    if (call.invalidArguments !== undefined)
+      return notMade(
+        'invalid_arguments',
+        `The arguments are no JSON object: ${call.invalidArguments.reason}`,
+      );
     if (tool === undefined && call.name === READ_RESOURCE_TOOL) {
       return refusedEnding('invalid_arguments', this.#session.resources.refusal(args));
     }
     if (tool === undefined) {
-      await gated?.denyUnknown(call.name, args);
-      return refusedEnding('unknown_tool', `There is no tool ${call.name}.`);
+      const why = `There is no tool ${call.name}.`;
+      if (gated === undefined) return notMade('unknown_tool', why);
+      await gated.denyUnknown(call.name, args);
+      return refusedEnding('unknown_tool', why);
     }
     const { server } = tool;
     const { name } = tool.tool;

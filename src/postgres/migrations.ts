@@ -30,6 +30,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 18, name: '018_any_row' },
   { id: 19, name: '019_settled_without_statistics' },
   { id: 20, name: '020_finer_sums' },
+  { id: 21, name: '021_untrue_answers' },
 ];
 
 /** Version of the schema that this code reads and writes. */

@@ -54,7 +54,8 @@ export function pairCalls<T extends CallSpan>(
   const gates = new Map<T, T>();
   for (const span of spans) {
     const parent = findParent(span);
-    if (!isSide(span) || parent === undefined || !isSide(parent) || parent.tool !== span.tool) continue;
+    if (!isSide(span) || parent === undefined || !isSide(parent) || !meansTool(parent.tool, span.tool))
+      continue;
     if (span.kind === 'server') inner.add(span);
     else {
       outer.add(parent);
@@ -64,6 +65,12 @@ export function pairCalls<T extends CallSpan>(
   return spans
     .filter((span) => isSide(span) && !outer.has(span) && !inner.has(span))
     .map((span) => ({ span, gate: gates.get(span) }));
+}
+
+/** Whether a tool is one of a server under the name that a framework gives it: `shop/pay` or `mcp_shop_pay` is `pay`. */
+export function meansTool(given: string | null, tool: string | null): boolean {
+  if (given === tool || given === null || tool === null) return given === tool;
+  return given.endsWith(tool) && /[^a-z\d]$/iu.test(given.slice(0, -tool.length));
 }
 
 /** Fewest equal calls in a row that fold into one line. */

@@ -3,7 +3,7 @@
  * the explanation of a run. It imports from `execution` and the rooms below it; the page is for browsers and bundles it too,
  * so a module here does nothing when it is loaded.
  */
-export { foldCalls, isPartOfCall, isStop } from './calls.ts';
+export { foldCalls, isPartOfCall, isStop, meansTool } from './calls.ts';
 export {
   type ComparedCall,
   type ComparedFigure,

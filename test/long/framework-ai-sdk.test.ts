@@ -82,6 +82,18 @@ for (const { major, isNewest } of VERSIONS) {
   }
 }
 
+test('AI SDK 7: a call that the SDK does not make, since its arguments are no JSON, is a call that failed', async () => {
+  const { stdout, spans } = await apps.run(await installed(7), 'ai-sdk-runs.mjs', {
+    node: await node24(),
+    env: { CASE: 'broken arguments' },
+    isStored: true,
+  });
+  assert.equal(stdout, 'done\n');
+  const red = spans.filter(({ status }) => status.code === 'ERROR').map(({ name, status }) => [name, status]);
+  assert.deepEqual(red, [['execute_tool asker', { code: 'ERROR', message: 'AI_InvalidToolInputError' }]]);
+  assertNoContent(spans);
+});
+
 test('AI SDK 6: gated tools get the decisions of the gate', needsData('policy'), async () => {
   await assertSameDecisions(apps, await installed(6), 'ai-6');
 });

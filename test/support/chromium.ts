@@ -46,6 +46,8 @@ export interface Visit {
   screenshot(): Promise<Buffer>;
   /** Types a key, e.g. `Enter` or `j`, as a person would. */
   press(key: string, isControl?: boolean): Promise<void>;
+  /** Opens another tab, and gives what runs an expression in it. */
+  openTab(url: string): Promise<Visit['evaluate']>;
 }
 
 /** Opens a page and gives it to `look` when it has loaded; the browser is gone afterwards. */
@@ -101,16 +103,19 @@ async function lookAt(devtools: Devtools, url: string, look: (visit: Visit) => P
   await devtools.send('Page.navigate', { url }, session);
   await loaded;
   const send = (method: string, params: object) => devtools.send(method, params, session);
+  const evaluateIn = async (tab: string, expression: string) => {
+    const how = { expression, returnByValue: true, awaitPromise: true };
+    const { result } = await devtools.send('Runtime.evaluate', how, tab);
+    return (result as { value?: unknown }).value;
+  };
   await look({
     requests,
     complaints,
-    evaluate: async (expression) => {
-      const { result } = await send('Runtime.evaluate', {
-        expression,
-        returnByValue: true,
-        awaitPromise: true,
-      });
-      return (result as { value?: unknown }).value;
+    evaluate: (expression) => evaluateIn(session, expression),
+    openTab: async (address) => {
+      const made = await devtools.send('Target.createTarget', { url: address });
+      const tab = await devtools.send('Target.attachToTarget', { targetId: made.targetId, flatten: true });
+      return (expression) => evaluateIn(String(tab.sessionId), expression);
     },
     open: async (address) => {
       await send('Page.navigate', { url: address });

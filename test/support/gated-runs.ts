@@ -41,6 +41,8 @@ function takeStep(step: string, tracer: Tracer, root: Span): void {
   const attributes = { 'gen_ai.operation.name': operation, 'gen_ai.usage.input_tokens': 9 };
   const span = what === 'root' ? root : tracer.startSpan(operation, { attributes });
   if (how === 'fails') span.setStatus({ code: SpanStatusCode.ERROR, message: 'no answer' });
+  if (how === 'lies')
+    span.setAttribute('observatory.evidence_findings', '[{"kind":"tool_never_called","start":0,"end":4}]');
   if (how === 'is') span.setStatus({ code: SpanStatusCode.OK });
   if (span !== root) span.end();
 }
@@ -50,7 +52,7 @@ export type GatedRuns = Readonly<Record<string, string>>;
 
 /**
  * Makes a run for each entry: a span around calls of these tools through the gate, one after the other. Other steps: a model
- * that answers (`chat`), one that does not (`chat fails`), vectors (`embeddings`), and how the root ends (`root fails`,
+ * that answers (`chat`), untruly (`chat lies`) or not (`chat fails`), vectors (`embeddings`), and how the root ends (`root fails`,
  * `root is ok`). A run whose name begins with `running` is stored without its root span. With `meanwhile` calls wait for a
  * person, who acts in it.
  */

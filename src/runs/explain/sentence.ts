@@ -185,7 +185,8 @@ function answer({ contradicted, unsupported }: RunFacts): Clause {
 }
 
 function cost({ modelCalls, unpriced, costUsd }: RunFacts, spans: readonly RunSpan[]): Clause {
-  if (modelCalls.length === 0) return [];
+  // Calls that nobody counted, as one that failed, have no price, which is not the price 0.
+  if (modelCalls.every((call) => call.costUsd === null && call.costSource === null)) return [];
   const first = unpriced[0];
   if (first === undefined) return [{ text: `${formatUsd(costUsd)}${definitions(spans)}` }];
   if (unpriced.length === modelCalls.length) {

@@ -1,4 +1,4 @@
-import { type RunSpan, toolCalls } from '../../runs/index.ts';
+import { meansTool, type RunSpan, toolCalls } from '../../runs/index.ts';
 import { Icon } from './parts.tsx';
 
 /** A claim of an answer that the trace contradicts or no source supports. */
@@ -76,9 +76,7 @@ export function Findings({ findings, spans, at }: FindingsProps) {
 function findCall(calls: ReturnType<typeof toolCalls>, { kind, step, tool }: MarkedFinding) {
   if (step === undefined || tool === undefined) return undefined;
   const isFailure = kind === 'tool_failed_claimed_success';
-  const likely = calls.filter(
-    (call) => (tool === call.tool || tool.endsWith(`_${call.tool}`)) && (!isFailure || call.status !== 'ok'),
-  );
+  const likely = calls.filter((call) => meansTool(tool, call.tool) && (!isFailure || call.status !== 'ok'));
   return likely.find((call) => call === calls[step]) ?? likely.at(-1);
 }
 

@@ -3,7 +3,7 @@ import type { RelatedRuns, RunList, RunRow } from '../../runs/index.ts';
 import { CompareRanges } from './compared-ranges.tsx';
 import { type Compared, ComparedResult } from './compared-runs.tsx';
 import { useData } from './data.ts';
-import { Empty, Trouble } from './parts.tsx';
+import { Empty, formatTime, Trouble } from './parts.tsx';
 import { here, type Route, replaceRoute } from './route.ts';
 import { SqlButton } from './sql.tsx';
 
@@ -200,7 +200,7 @@ function RunPick({ side, route, filter, alike = [] }: RunPickProps) {
   const runs = new Map(listed.map((run) => [run.id, run]));
   const options = [...runs.values()].map((run): readonly [string, string] => [
     run.id,
-    `${same.has(run.id) ? 'Same prompt · ' : ''}${new Date(run.startMs).toLocaleString('en-GB')} · ${run.name} · ${run.models[0] ?? run.service ?? ''} · ${run.id.slice(0, 8)}`,
+    `${same.has(run.id) ? 'Same prompt · ' : ''}${formatTime(run.startMs)} · ${run.name} · ${run.models[0] ?? run.service ?? ''} · ${run.id.slice(0, 8)}`,
   ]);
   return <Pick side={side} label="Run" route={route} options={options} />;
 }

@@ -20,7 +20,6 @@ type Watcher = (what: 'changed' | 'connection') => void;
 let connection: PageConnection = { lost: undefined, why: '', asOfMs: Date.now() };
 let isPaused = false;
 let heardMs = Date.now();
-let events: EventSource | undefined;
 const watchers = new Set<Watcher>();
 
 /** Calls the watcher when runs or waiting requests may have changed, and when the connection has. */
@@ -45,40 +44,68 @@ function setConnection(lost: PageConnection['lost'], why = ''): void {
   tell('connection');
 }
 
-/** Listens to the server as long as the page is open, and reconnects after any loss. */
+/**
+ * Listens to the server as long as the page is open. A browser has six connections to a server, so that one of its tabs
+ * listens for all, and another one once that is closed. Without a lock, which it has at addresses it trusts, each listens.
+ */
 export function startLive(): void {
-  listen();
   setInterval(() => {
     if (Date.now() - heardMs > SILENCE_MS && !document.hidden) setConnection('server');
   }, 250);
+  if (navigator.locks === undefined) {
+    listen(hear);
+    return;
+  }
+  const tabs = new BroadcastChannel('live');
+  tabs.onmessage = ({ data }) => hear(data);
+  const tellAll = (heard: Heard) => {
+    tabs.postMessage(heard);
+    hear(heard);
+  };
+  const share = () => {
+    // A page that is kept for "Back" would keep the lock, and its place among those that wait for it.
+    const left = new AbortController();
+    const { signal } = left;
+    addEventListener('pagehide', () => left.abort(), { once: true });
+    const lead = () =>
+      new Promise((leave) => {
+        signal.onabort = leave;
+        listen(tellAll, signal);
+      });
+    navigator.locks.request('live', { signal }, lead).catch(() => undefined);
+  };
+  share();
+  addEventListener('pageshow', ({ persisted }) => persisted && share());
 }
 
-function listen(): void {
+/** What the server said, with its data; or that it is `lost`, or has `refused` to say more. */
+type Heard = readonly [name: string, data: string];
+
+/** Reconnects after any loss. */
+function listen(pass: (heard: Heard) => void, signal?: AbortSignal): void {
+  if (signal?.aborted) return;
   const source = new EventSource('/api/live');
-  events = source;
-  const on = (name: string, act: (data: string) => void) =>
-    source.addEventListener(name, (event) => {
-      heardMs = Date.now();
-      act(String((event as MessageEvent).data));
-    });
-  on('beat', () => {
-    // The server is alive; it reports its database separately.
-    if (connection.lost !== 'database') setConnection(undefined);
-  });
-  on('down', (data) => setConnection('database', String(JSON.parse(data))));
-  on('up', () => setConnection(undefined));
-  on('changed', () => {
-    setConnection(undefined);
-    tell('changed');
-  });
-  source.addEventListener('error', () => {
-    setConnection('server');
+  signal?.addEventListener('abort', () => source.close());
+  for (const name of ['beat', 'down', 'changed'])
+    source.addEventListener(name, (event) => pass([name, (event as MessageEvent).data]));
+  source.onerror = () => {
+    pass(['lost', '']);
     // Refused, and not tried again by the browser: the server may have been started anew.
-    if (source.readyState !== EventSource.CLOSED || events !== source) return;
-    source.close();
-    void loadAnswer('/api/session').then(undefined, sessionOver);
-    setTimeout(listen, AGAIN_MS);
-  });
+    if (source.readyState !== EventSource.CLOSED) return;
+    pass(['refused', '']);
+    setTimeout(listen, AGAIN_MS, pass, signal);
+  };
+}
+
+function hear([name, data]: Heard): void {
+  if (name === 'lost') setConnection('server');
+  else if (name === 'refused') void loadAnswer('/api/session').then(undefined, sessionOver);
+  else {
+    heardMs = Date.now();
+    if (name === 'down') setConnection('database', JSON.parse(data));
+    else setConnection(undefined);
+    if (name === 'changed') tell('changed');
+  }
 }
 
 /** The connection as it is, for those who draw it. */

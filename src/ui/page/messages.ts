@@ -18,14 +18,14 @@ export interface RpcLine {
   readonly calls: readonly RunSpan[];
 }
 
-/** The messages of a run in the order of their calls; equal calls are folded unless their first span is open. */
+/** The messages of a run in the order of time; equal calls are folded unless their first span is open. */
 export function rpcLines(
   spans: readonly RunSpan[],
   words: ReadonlyMap<string, Said>,
   open: ReadonlySet<string>,
 ): readonly RpcLine[] {
   const requests = withoutServers(spans).filter(({ method }) => method !== null);
-  return foldCalls(requests).flatMap((calls) => {
+  const lines = foldCalls(requests).flatMap((calls): RpcLine[] => {
     const [first] = calls as [RunSpan];
     const head = toRpcMessages(first, words.get(first.id));
     if (calls.length === 1) return head.map((message) => ({ message, calls }));
@@ -38,6 +38,7 @@ export function rpcLines(
       ),
     ];
   });
+  return lines.sort((a, b) => a.message.atMs - b.message.atMs);
 }
 
 /** Request and response of one span. */

@@ -90,29 +90,28 @@ export function roughly(ms: number): string {
 /** Clocks that differ by more are said to. */
 const MAX_AHEAD_MS = 60_000;
 
-/** A time in the zone of the reader, UTC on hover; of what is past and seems not to be, how far it is ahead. */
-export function Time({ ms, isPast = false }: { ms: number; isPast?: boolean }) {
+/** A time in the zone of the reader: of today, of this week or of a day. */
+export function formatTime(ms: number): string {
   const date = new Date(ms);
   const clock = date.toLocaleTimeString('en-GB');
-  const isToday = date.toDateString() === new Date().toDateString();
+  if (date.toDateString() === new Date().toDateString()) return clock;
   const isThisWeek = Date.now() - ms < 6 * DAY_MS;
-  const day = isThisWeek
-    ? date.toLocaleDateString('en-GB', { weekday: 'short' })
-    : date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' });
+  const day = date.toLocaleDateString(
+    'en-GB',
+    isThisWeek ? { weekday: 'short' } : { day: 'numeric', month: 'short' },
+  );
+  return `${day} ${clock.slice(0, 5)}`;
+}
+
+/** A time, UTC on hover; of what is past and seems not to be, how far it is ahead. */
+export function Time({ ms, isPast = false }: { ms: number; isPast?: boolean }) {
+  const iso = new Date(ms).toISOString();
   const aheadMs = isPast ? ms - Date.now() : 0;
-  const utc = `${date.toISOString().replace('T', ' ').slice(0, 23)} UTC`;
+  const isAhead = aheadMs > MAX_AHEAD_MS;
+  const utc = `${iso.replace('T', ' ').slice(0, 23)} UTC`;
   return (
-    <time
-      dateTime={date.toISOString()}
-      title={aheadMs > MAX_AHEAD_MS ? `${utc}: the clock of the sender is ahead` : utc}
-    >
-      {aheadMs > MAX_AHEAD_MS ? (
-        <span class="unp">in {roughly(aheadMs)}</span>
-      ) : isToday ? (
-        clock
-      ) : (
-        `${day} ${clock.slice(0, 5)}`
-      )}
+    <time dateTime={iso} title={isAhead ? `${utc}: the clock of the sender is ahead` : utc}>
+      {isAhead ? <span class="unp">in {roughly(aheadMs)}</span> : formatTime(ms)}
     </time>
   );
 }

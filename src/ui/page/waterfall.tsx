@@ -8,6 +8,8 @@ import { VirtualRows } from './virtual-rows.tsx';
 const ROW_PX = 28;
 /** Share of a run from which a wait can be folded. */
 const LONG_WAIT = 0.25;
+/** Words that begin further right, of 1000, would leave a narrow window. */
+const LAST_WORDS = 880;
 /** Calls of a fold that are drawn. */
 const MAX_BARS = 400;
 
@@ -37,16 +39,21 @@ export function Waterfall({ spans, chosen, open, isFolded, at, toggle }: Waterfa
       <div class="wr wh">
         <span class="wn">Span</span>
         <span class="wt">
-          {scale.marks.map((ms) => (
-            <span
-              key={ms}
-              ref={(element) => {
-                if (element) element.style.left = `${scale.x(scale.from + ms) / 10}%`;
-              }}
-            >
-              {formatDuration(ms)}
-            </span>
-          ))}
+          {scale.marks.map((ms) => {
+            const x = scale.x(scale.from + ms);
+            return (
+              x < LAST_WORDS && (
+                <span
+                  key={ms}
+                  ref={(element) => {
+                    if (element) element.style.left = `${x / 10}%`;
+                  }}
+                >
+                  {formatDuration(ms)}
+                </span>
+              )
+            );
+          })}
         </span>
         <span class="num">Duration</span>
         <span class="num wc">Cost</span>

@@ -53,8 +53,9 @@ export class Live {
     const state = this.#down === undefined ? eventText('changed', '') : eventText('down', this.#down);
     response.write(`retry: 1000\n\n${state}`);
     this.#timer ??= setInterval(() => {
-      // A page that hears nothing takes this process for dead.
-      this.#tell('beat', '');
+      // A page that hears nothing takes this process for dead; one that was opened since knows of the database what it hears.
+      if (this.#down === undefined) this.#tell('beat', '');
+      else this.#tell('down', this.#down);
       if (this.#working === undefined) void this.refresh();
       else if (Date.now() - this.#began > STUCK_MS)
         this.#setDown(`It has not answered for ${STUCK_MS / 1000} s`);
