@@ -229,13 +229,14 @@ async function bundlePage(folder) {
   writeFileSync(join(folder, 'page.css'), minifyStyle(style));
 }
 
-/** Without comments and the space around braces, colons of declarations, semicolons and commas. */
+/** Without comments, zeros before points, and the space around braces, colons of declarations, semicolons, commas and `>`. */
 function minifyStyle(style) {
   return style
     .replace(/\/\*[\s\S]*?\*\//gu, '')
     .replace(/\s+/gu, ' ')
-    .replace(/ ?([{};,]) ?/gu, '$1')
-    .replace(/([{;][a-z-]+): /gu, '$1:')
+    .replace(/ ?([{};,>]) ?/gu, '$1')
+    .replace(/([{;][a-z\d-]+): /gu, '$1:')
+    .replace(/([:, (])0\./gu, '$1.')
     .replaceAll(';}', '}');
 }
 
