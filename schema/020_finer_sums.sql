@@ -31,6 +31,38 @@ ALTER TABLE mcp_models_hourly
 COMMENT ON COLUMN mcp_models_hourly.model IS 'The model that answered; of a call without an answer the one asked for';
 COMMENT ON COLUMN mcp_models_hourly.asked_model IS 'The model that the calls asked for';
 
+-- What is one call follows from its response or from its numbers, never from its model alone, as in the processor.
+
+DROP FUNCTION mcp_traces_spent(timestamptz, timestamptz, bigint, bigint);
+-- The counted rows with usage of the traces with a row that started in a range of time and was stored in a range of
+-- transactions, and the rows that are counted on these.
+CREATE FUNCTION mcp_traces_spent(since timestamptz, until timestamptz, from_xid bigint, to_xid bigint)
+RETURNS TABLE (trace_id uuid, span_id uuid, parent_span_id uuid, start_time timestamptz, end_time timestamptz, scope text,
+  response_id text, prompt_tokens integer, completion_tokens integer, tokens_estimated boolean, is_less boolean, kind text,
+  models text[], process text, counted_on text)
+-- The plans of what reads it are for many rows.
+LANGUAGE sql STABLE ROWS 100000 SET work_mem = '64MB' SET jit = off SET enable_nestloop = on AS $function$
+  WITH fresh AS MATERIALIZED (
+    SELECT t.trace_id, mcp_traces_time(min(t.start_time)) - interval '1 day' AS first, mcp_traces_time(max(t.start_time)) + interval '1 day' AS last
+    FROM mcp_traces AS t
+    WHERE t.ingest_xid >= from_xid AND t.ingest_xid < to_xid AND t.start_time >= since AND t.start_time < until
+      -- A span without usage may join two that have it. A root joins none.
+      AND (t.parent_span_id IS NOT NULL OR t.prompt_tokens IS NOT NULL OR t.completion_tokens IS NOT NULL)
+    GROUP BY t.trace_id
+  )
+  SELECT trace_id, span_id, parent_span_id, mcp_traces_time(start_time), mcp_traces_time(end_time), scope, response_id,
+    prompt_tokens, completion_tokens, tokens_estimated, provider = 'aws.bedrock' AND cached_prompt_tokens IS NULL,
+    mcp_traces_kind(method, operation, attributes),
+    ARRAY[model, attributes ->> 'gen_ai.request.model', attributes ->> 'gen_ai.response.model', attributes ->> 'ai.model.id',
+      attributes ->> 'ai.response.model'],
+    concat_ws(' ', service, resource ->> 'service.instance.id', resource ->> 'host.name', resource ->> 'process.pid'), counted_on
+  FROM (
+    SELECT t.*, count(*) OVER (PARTITION BY t.trace_id) AS calls FROM fresh JOIN mcp_traces AS t USING (trace_id)
+    WHERE t.start_time BETWEEN first AND last AND CASE WHEN t.counted_on IS NULL
+      THEN t.prompt_tokens IS NOT NULL OR t.completion_tokens IS NOT NULL ELSE t.counted_on <> 'children' AND t.tool_name IS NULL END
+  ) AS counted WHERE calls BETWEEN 2 AND 10000
+$function$;
+
 DO $$
 DECLARE
   changes CONSTANT jsonb := jsonb_build_object(
@@ -49,7 +81,40 @@ DECLARE
         || E'\n    ORDER BY hour, provider, model, user_id\n    ON CONFLICT (hour, provider, model, user_id, is_shadow)',
         'sum(sign * high_risk), asked_model FROM deltas WHERE is_model_call AND ingest_xid < rollups_xid
     GROUP BY hour, provider, model, user_id, is_shadow, asked_model ORDER BY hour, provider, model, user_id, asked_model
-    ON CONFLICT (hour, provider, model, user_id, is_shadow, asked_model)']);
+    ON CONFLICT (hour, provider, model, user_id, is_shadow, asked_model)'],
+    'mcp_traces_repeats(timestamptz, timestamptz, bigint, bigint)', ARRAY[
+    'WITH spent AS MATERIALIZED (' || E'\n    SELECT * FROM mcp_traces_spent(since, until, from_xid, to_xid)\n  )',
+      'WITH known AS MATERIALIZED (
+    SELECT *, right(replace(span_id::text, ''-'', ''''), 16) AS id FROM mcp_traces_spent(since, until, from_xid, to_xid)
+  ), spent AS MATERIALIZED (
+    SELECT * FROM known WHERE counted_on IS NULL
+  )',
+    'FROM spent AS s WHERE s.parent_span_id IS NOT NULL', 'FROM known AS s WHERE s.parent_span_id IS NOT NULL',
+    '), pairs AS MATERIALIZED (', '), held AS MATERIALIZED (
+    SELECT o.trace_id, o.span_id AS at, h.span_id AS held, count(*) OVER (PARTITION BY o.trace_id, o.span_id) AS spans
+    FROM known AS h JOIN spent AS o ON o.trace_id = h.trace_id AND o.id = h.counted_on
+  ), lines AS MATERIALIZED (
+    -- What is around all spans that are counted on one, or in them: what is beside these is not below that call.
+    SELECT trace_id, at, call, count(*) AS spans FROM (
+      SELECT h.trace_id, h.at, c.at AS call, h.held FROM held AS h JOIN climb AS c ON c.trace_id = h.trace_id AND c.call = h.held
+      UNION
+      SELECT h.trace_id, h.at, c.call, h.held FROM held AS h JOIN climb AS c ON c.trace_id = h.trace_id AND c.at = h.held
+    ) AS steps GROUP BY trace_id, at, call
+  ), pairs AS MATERIALIZED (',
+    'ELSE mcp_traces_same_model(i.models, o.models) END AS is_same',
+      'ELSE mcp_traces_same_model(i.models, o.models) AND (
+          i.tokens_estimated IS TRUE OR o.tokens_estimated IS TRUE
+          OR (i.is_less IS TRUE OR o.is_less IS TRUE OR coalesce(i.prompt_tokens = o.prompt_tokens, true))
+            AND coalesce(i.completion_tokens = o.completion_tokens, true)
+          -- It took as long; of short ones that says nothing.
+          OR o.end_time - o.start_time >= interval ''10 milliseconds''
+            AND least(o.end_time, i.end_time) - greatest(o.start_time, i.start_time)
+              >= 0.9 * greatest(o.end_time - o.start_time, i.end_time - i.start_time)) END AS is_same',
+    'JOIN spent AS i ON i.trace_id = c.trace_id AND i.span_id = c.call',
+      'JOIN spent AS i ON i.trace_id = c.trace_id AND i.span_id = c.call
+    LEFT JOIN (SELECT DISTINCT trace_id, at, spans FROM held) AS h ON h.trace_id = c.trace_id AND h.at = c.at
+    LEFT JOIN lines AS l ON l.trace_id = c.trace_id AND l.at = c.at AND l.call = c.call',
+    'WHERE c.at <> c.call', 'WHERE c.at <> c.call AND coalesce(h.spans = l.spans, h.spans IS NULL)']);
   signature text;
   parts jsonb;
   body text;
@@ -99,83 +164,3 @@ WITH moved AS MATERIALIZED (
 )
 INSERT INTO mcp_models_hourly SELECT * FROM moved;
 DELETE FROM mcp_models_hourly WHERE calls = 0;
-
--- What is one call follows from its response or from its numbers, never from its model alone, as in the processor.
-
-DROP FUNCTION mcp_traces_spent(timestamptz, timestamptz, bigint, bigint);
--- The counted rows with usage of the traces with a row that started in a range of time and was stored in a range of
--- transactions, and the rows that are counted on these.
-CREATE FUNCTION mcp_traces_spent(since timestamptz, until timestamptz, from_xid bigint, to_xid bigint)
-RETURNS TABLE (trace_id uuid, span_id uuid, parent_span_id uuid, start_time timestamptz, end_time timestamptz, scope text,
-  response_id text, prompt_tokens integer, completion_tokens integer, tokens_estimated boolean, is_less boolean, kind text,
-  models text[], process text, counted_on text)
--- The plans of what reads it are for many rows.
-LANGUAGE sql STABLE ROWS 100000 SET work_mem = '64MB' SET jit = off SET enable_nestloop = on AS $function$
-  WITH fresh AS MATERIALIZED (
-    SELECT t.trace_id, mcp_traces_time(min(t.start_time)) - interval '1 day' AS first, mcp_traces_time(max(t.start_time)) + interval '1 day' AS last
-    FROM mcp_traces AS t
-    WHERE t.ingest_xid >= from_xid AND t.ingest_xid < to_xid AND t.start_time >= since AND t.start_time < until
-      -- A span without usage may join two that have it. A root joins none.
-      AND (t.parent_span_id IS NOT NULL OR t.prompt_tokens IS NOT NULL OR t.completion_tokens IS NOT NULL)
-    GROUP BY t.trace_id
-  )
-  SELECT trace_id, span_id, parent_span_id, mcp_traces_time(start_time), mcp_traces_time(end_time), scope, response_id,
-    prompt_tokens, completion_tokens, tokens_estimated, provider = 'aws.bedrock' AND cached_prompt_tokens IS NULL,
-    mcp_traces_kind(method, operation, attributes),
-    ARRAY[model, attributes ->> 'gen_ai.request.model', attributes ->> 'gen_ai.response.model', attributes ->> 'ai.model.id',
-      attributes ->> 'ai.response.model'],
-    concat_ws(' ', service, resource ->> 'service.instance.id', resource ->> 'host.name', resource ->> 'process.pid'), counted_on
-  FROM (
-    SELECT t.*, count(*) OVER (PARTITION BY t.trace_id) AS calls FROM fresh JOIN mcp_traces AS t USING (trace_id)
-    WHERE t.start_time BETWEEN first AND last AND CASE WHEN t.counted_on IS NULL
-      THEN t.prompt_tokens IS NOT NULL OR t.completion_tokens IS NOT NULL ELSE t.counted_on <> 'children' AND t.tool_name IS NULL END
-  ) AS counted WHERE calls BETWEEN 2 AND 10000
-$function$;
-
-DO $$
-DECLARE
-  signature CONSTANT regprocedure := 'mcp_traces_repeats(timestamptz, timestamptz, bigint, bigint)';
-  parts CONSTANT text[] := ARRAY[
-    'WITH spent AS MATERIALIZED (' || E'\n    SELECT * FROM mcp_traces_spent(since, until, from_xid, to_xid)\n  )',
-      'WITH known AS MATERIALIZED (
-    SELECT *, right(replace(span_id::text, ''-'', ''''), 16) AS id FROM mcp_traces_spent(since, until, from_xid, to_xid)
-  ), spent AS MATERIALIZED (
-    SELECT * FROM known WHERE counted_on IS NULL
-  )',
-    'FROM spent AS s WHERE s.parent_span_id IS NOT NULL', 'FROM known AS s WHERE s.parent_span_id IS NOT NULL',
-    '), pairs AS MATERIALIZED (', '), held AS MATERIALIZED (
-    SELECT o.trace_id, o.span_id AS at, h.span_id AS held, count(*) OVER (PARTITION BY o.trace_id, o.span_id) AS spans
-    FROM known AS h JOIN spent AS o ON o.trace_id = h.trace_id AND o.id = h.counted_on
-  ), lines AS MATERIALIZED (
-    -- What is around all spans that are counted on one, or in them: what is beside these is not below that call.
-    SELECT trace_id, at, call, count(*) AS spans FROM (
-      SELECT h.trace_id, h.at, c.at AS call, h.held FROM held AS h JOIN climb AS c ON c.trace_id = h.trace_id AND c.call = h.held
-      UNION
-      SELECT h.trace_id, h.at, c.call, h.held FROM held AS h JOIN climb AS c ON c.trace_id = h.trace_id AND c.at = h.held
-    ) AS steps GROUP BY trace_id, at, call
-  ), pairs AS MATERIALIZED (',
-    'ELSE mcp_traces_same_model(i.models, o.models) END AS is_same',
-      'ELSE mcp_traces_same_model(i.models, o.models) AND (
-          i.tokens_estimated IS TRUE OR o.tokens_estimated IS TRUE
-          OR (i.is_less IS TRUE OR o.is_less IS TRUE OR coalesce(i.prompt_tokens = o.prompt_tokens, true))
-            AND coalesce(i.completion_tokens = o.completion_tokens, true)
-          -- It took as long; of short ones that says nothing.
-          OR o.end_time - o.start_time >= interval ''10 milliseconds''
-            AND least(o.end_time, i.end_time) - greatest(o.start_time, i.start_time)
-              >= 0.9 * greatest(o.end_time - o.start_time, i.end_time - i.start_time)) END AS is_same',
-    'JOIN spent AS i ON i.trace_id = c.trace_id AND i.span_id = c.call',
-      'JOIN spent AS i ON i.trace_id = c.trace_id AND i.span_id = c.call
-    LEFT JOIN (SELECT DISTINCT trace_id, at, spans FROM held) AS h ON h.trace_id = c.trace_id AND h.at = c.at
-    LEFT JOIN lines AS l ON l.trace_id = c.trace_id AND l.at = c.at AND l.call = c.call',
-    'WHERE c.at <> c.call', 'WHERE c.at <> c.call AND coalesce(h.spans = l.spans, h.spans IS NULL)'];
-  body text := pg_get_functiondef(signature);
-BEGIN
-  FOR i IN 1 .. array_length(parts, 1) BY 2 LOOP
-    IF position(parts[i] IN body) = 0 THEN
-      RAISE EXCEPTION '% does not hold: %', signature, parts[i];
-    END IF;
-    body := replace(body, parts[i], parts[i + 1]);
-  END LOOP;
-  EXECUTE body;
-END
-$$;

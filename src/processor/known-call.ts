@@ -160,8 +160,10 @@ const MODELS = [
 export function isOneCall(known: Call, call: Call, isAbove = false): boolean {
   if (known.kind !== call.kind || known.isVoid === true) return false;
   const [one, other] = [known.said, call.said];
-  const tokens = `${other.input} ${other.output ?? 0}`;
-  const isCosted = one.costOf === tokens && known.scope === call.scope;
+  const isCosted =
+    one.costOf !== undefined &&
+    one.costOf === `${other.input} ${other.output ?? 0}` &&
+    known.scope === call.scope;
   if (known.isOpen && !other.isEstimated && !other.isLess && !isCosted) return false;
   const isNamed = one.responseId !== undefined && other.responseId !== undefined;
   // Our own instrumentations have one span for a call: another one below it is a later call of the same conversation,

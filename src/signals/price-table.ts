@@ -175,7 +175,7 @@ function pickProvider(
     if (host !== undefined) return { providerId: host.id };
   }
   if (BEDROCK_ID.test(model)) return { providerId: 'aws' };
-  // Who serves a model has prices of his own, or none, whoever made it.
+  // A provider that serves another maker's model has its own prices, or none.
   if (provider !== undefined && !NOT_PROVIDERS.has(provider.toLowerCase())) return { providerId: provider };
   return model.includes('/') ? { providerId: BY_MODEL_PREFIX } : {};
 }

@@ -148,12 +148,10 @@ function compareUsage(expected: GoldenOutput, actual: GoldenOutput, tolerance: T
   return compareFields(toMetadata(expected), toMetadata(actual), fields, 'execution_metadata', tolerance);
 }
 
+const NOT_TOLD = 'the result tells none';
+
 /** @param unpriced why the cost is unknown, if it is. */
-export function checkBounds(
-  golden: Golden,
-  output: GoldenOutput,
-  unpriced = 'the result tells none',
-): Finding[] {
+export function checkBounds(golden: Golden, output: GoldenOutput, unpriced = NOT_TOLD): Finding[] {
   const { max_seconds, max_total_tokens, max_token_ratio, max_cost_usd } = golden.comparison.bounds;
   const seconds = toMetadata(output).total_execution_time;
   const tokens = totalTokens(output);
@@ -175,7 +173,7 @@ export function checkBounds(
   ];
   return limits.flatMap(([place, limit, actual]) => {
     if (limit === undefined || (actual !== undefined && actual <= limit)) return [];
-    const why = place.endsWith('cost_usd') ? unpriced : 'the result tells none';
+    const why = place.endsWith('cost_usd') ? unpriced : NOT_TOLD;
     const is = actual === undefined ? `unknown (${why}), not within` : `${actual} is more than`;
     return [{ place, expected: limit, actual, message: `${place}: ${is} the bound of ${limit}` }];
   });

@@ -94,7 +94,7 @@ export function WaitingRequest({ id, open }: { id: string; open: readonly Waitin
   const isLookedAt = () => performance.now() - Math.max(shownAt.current, focusedAt.current) >= LOOK_MS;
   useKeysOfWaiting(open, id, (decision) => {
     if (isLookedAt()) void decide(decision);
-    // Whoever presses keys without a pause has not read it.
+    // A key pressed without a pause: the request has not been read.
     else shownAt.current = Math.max(shownAt.current, performance.now());
   });
   const click = (decision: WaitingDecision) => {

@@ -48,7 +48,7 @@ export interface ApiSources {
   readonly db: Queryable;
   /** Folder of the goldens to compare with. */
   readonly goldens: string;
-  /** Tells of thresholds. @defaultValue nobody is told */
+  /** Announces crossed thresholds. @defaultValue none are announced */
   readonly announcer?: Announcer | undefined;
   /** What cannot be right in the store. @defaultValue nothing is known */
   readonly watch?: StoreWatch | undefined;

@@ -17,8 +17,8 @@ const PAUSE_MS = 40;
 /**
  * Keeps what the page shows fresh while somebody looks, and tells the pages (server-sent events) that runs, or what waits
  * for a person, have changed.
- * A database that is gone is tried again with each turn, and the pages are told so; a beat with each turn tells them that
- * this process is there.
+ * While the database is unreachable, each turn tries it again and tells the pages so; a beat in each turn tells them that
+ * this process is alive.
  */
 export class Live {
   readonly #db: Queryable;

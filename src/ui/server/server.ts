@@ -155,8 +155,8 @@ export async function startPage(options: PageOptions): Promise<Page> {
 }
 
 /**
- * A name for the browser of one start. Whoever listened at this port before may have left a service worker there, which would
- * see the token and the key: browsers keep those by name.
+ * A host name for one start. A program that listened at this port before may have left a service worker, which would see
+ * the token and the key; browsers keep service workers by host name.
  */
 const randomName = (): string => `up-${randomBytes(5).toString('hex')}`;
 
