@@ -70,6 +70,15 @@ describe('coding agents', { skip: noPostgres() }, () => {
   let server: PostgresServer;
   let db: Queryable & { close(): Promise<void> };
   let collector: Collector;
+  const importFrom = (home: string) =>
+    importTranscripts({
+      env: { HOME: home },
+      httpUrl: collector.httpUrl ?? '',
+      db,
+      sinceMs: Date.now() - 30 * 86_400_000,
+      withText: false,
+      signal: new AbortController().signal,
+    });
   before(async () => {
     server = await startOwnPostgres();
     db = await openDatabase({ url: server.url });
@@ -289,15 +298,7 @@ describe('coding agents', { skip: noPostgres() }, () => {
       ...codexLines.map((line) => ({ ...line, timestamp: at(6) })),
       codexLine(7, 'event_msg', usage(3090)),
     ]);
-    const read = () =>
-      importTranscripts({
-        env: { HOME: home },
-        httpUrl: collector.httpUrl ?? '',
-        db,
-        sinceMs: Date.now() - 30 * 86_400_000,
-        withText: false,
-        signal: new AbortController().signal,
-      });
+    const read = () => importFrom(home);
     // Codex sent one of its calls while it was made, at nearly the time that it wrote it down.
     const live = {
       name: 'codex.sse_event',
@@ -421,15 +422,7 @@ describe('coding agents', { skip: noPostgres() }, () => {
       return (await db.query(of)).rows;
     };
     await waitUntil(async () => (await rows()).length === 2);
-    const read = () =>
-      importTranscripts({
-        env: { HOME: home },
-        httpUrl: collector.httpUrl ?? '',
-        db,
-        sinceMs: Date.now() - 30 * 86_400_000,
-        withText: false,
-        signal: new AbortController().signal,
-      });
+    const read = () => importFrom(home);
     assert.deepEqual(await read(), { agents: [{ name: 'gemini-cli', files: 1, events: 4 }], problems: [] });
     await waitUntil(async () => (await rows()).length === 6);
     assert.deepEqual((await read()).agents, []);

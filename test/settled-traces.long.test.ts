@@ -22,7 +22,7 @@ import { postgresDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
 import { startQuietPostgres } from './support/postgres-server.ts';
 import { seededRandom } from './support/random.ts';
-import { type RandomRun, randomRun, shuffle, spansInAnyOrder } from './support/random-runs.ts';
+import { inAnyOrder, type RandomRun, randomRun, spansInAnyOrder } from './support/random-runs.ts';
 import { rollUpAll } from './support/roll-up.ts';
 import { altered } from './support/spans.ts';
 
@@ -127,7 +127,7 @@ const RANDOM_RUNS = 150;
 /** Hands spans to collectors that know nothing of each other, in batches of one to four. */
 function receiveInParts(random: () => number, spans: readonly ReadableSpan[], collectors: number): void {
   const enrichers = Array.from({ length: collectors }, () => new Enricher({ meterProvider: false }));
-  const rest = shuffle(random, spans);
+  const rest = inAnyOrder(random, spans);
   while (rest.length > 0) {
     const batch = rest.splice(0, 1 + Math.floor(4 * random()));
     const enricher = enrichers[Math.floor(collectors * random())] as Enricher;
@@ -203,7 +203,7 @@ describe('a trace that comes apart', { skip: postgresDatabases().skip }, () => {
           altered(span, { resource: { attributes: { 'service.name': `run ${seed}` } } }),
         );
         if (way !== 'in process') receiveInParts(random, spans, way === 'at one collector' ? 1 : 2);
-        await exportSpans(exporter, shuffle(random, spans));
+        await exportSpans(exporter, inAnyOrder(random, spans));
       }
       await exporter.shutdown();
       await rollUpAll(db);

@@ -10,7 +10,7 @@ import { model, OURS, type Part, plain, spansOf, usage } from '../support/call-p
 import { postgresDatabases } from '../support/databases.ts';
 import { exportSpans } from '../support/export.ts';
 import { startQuietPostgres } from '../support/postgres-server.ts';
-import { random } from '../support/random.ts';
+import { random, shuffled } from '../support/random.ts';
 import { rollUpAll } from '../support/roll-up.ts';
 import { spanToRow } from '../support/span-row.ts';
 
@@ -138,12 +138,6 @@ function show({ scope, attributes, parts = [] }: Part): string {
   const asked = attributes['gen_ai.request.model'] ?? '';
   const tokens = attributes['gen_ai.usage.input_tokens'] ?? '';
   return `${scope}(${[asked, id, tokens].filter((one) => one !== '').join(' ')})[${parts.map(show).join(', ')}]`;
-}
-
-/** In a random order, each span to a service that knows no other. */
-function shuffled<T>(list: readonly T[], pick: Pick): T[] {
-  const rest = [...list];
-  return Array.from(list, () => rest.splice(pick(rest.length), 1)[0] as T);
 }
 
 describe('the processor and the store', { skip: postgresDatabases().skip }, () => {

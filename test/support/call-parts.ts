@@ -129,10 +129,18 @@ export function spansOf(
   isStreamed: boolean,
   processors: readonly SpanProcessor[] = [],
 ): ReadableSpan[] {
+  return recorded(processors, (tracers) => make(run, tracers, isStreamed, ROOT_CONTEXT));
+}
+
+/** The spans that are made with the tracers, as they end. */
+export function recorded(
+  processors: readonly SpanProcessor[],
+  act: (tracers: (scope: string) => Tracer) => void,
+): ReadableSpan[] {
   const exporter = new InMemorySpanExporter();
   const provider = new NodeTracerProvider({
     spanProcessors: [...processors, new SimpleSpanProcessor(exporter)],
   });
-  make(run, (scope) => provider.getTracer(scope), isStreamed, ROOT_CONTEXT);
+  act((scope) => provider.getTracer(scope));
   return exporter.getFinishedSpans();
 }

@@ -1,14 +1,20 @@
 /** Seeded random runs of agents and model calls, and their spans in random orders. */
 import { type Context, ROOT_CONTEXT, type Span, trace } from '@opentelemetry/api';
+import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-node';
 import {
-  InMemorySpanExporter,
-  NodeTracerProvider,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-  type SpanProcessor,
-} from '@opentelemetry/sdk-trace-node';
-import { agent, chat, model, OURS, openInference, own, type Part, plain, tool, usage } from './call-parts.ts';
-import { pick } from './random.ts';
+  agent,
+  chat,
+  model,
+  OURS,
+  openInference,
+  own,
+  type Part,
+  plain,
+  recorded,
+  tool,
+  usage,
+} from './call-parts.ts';
+import { pick, shuffled } from './random.ts';
 
 type Random = () => number;
 
@@ -64,29 +70,24 @@ export function spansInAnyOrder(
   run: Part,
   processors: readonly SpanProcessor[] = [],
 ): ReadableSpan[] {
-  const exporter = new InMemorySpanExporter();
-  const spanProcessors = [...processors, new SimpleSpanProcessor(exporter)];
-  const provider = new NodeTracerProvider({ spanProcessors });
-  const begun: { span: Span; end: number }[] = [];
-  let now = Date.now() - 3_600_000;
-  const begin = (part: Part, around: Context): void => {
-    const { scope, attributes, kind, parts = [] } = part;
-    now += 5;
-    const described = { attributes, startTime: now, ...(kind !== undefined && { kind }) };
-    const span = provider.getTracer(scope).startSpan(`${scope} span`, described, around);
-    if (parts.length === 0) now += 500 + 1000 * random();
-    for (const inner of parts) begin(inner, trace.setSpan(around, span));
-    now += 5;
-    begun.push({ span, end: now });
-  };
-  begin(run, ROOT_CONTEXT);
-  for (const { span, end } of shuffle(random, begun)) span.end(end);
-  return exporter.getFinishedSpans();
+  return recorded(processors, (tracers) => {
+    const begun: { span: Span; end: number }[] = [];
+    let now = Date.now() - 3_600_000;
+    const begin = (part: Part, around: Context): void => {
+      const { scope, attributes, kind, parts = [] } = part;
+      now += 5;
+      const described = { attributes, startTime: now, ...(kind !== undefined && { kind }) };
+      const span = tracers(scope).startSpan(`${scope} span`, described, around);
+      if (parts.length === 0) now += 500 + 1000 * random();
+      for (const inner of parts) begin(inner, trace.setSpan(around, span));
+      now += 5;
+      begun.push({ span, end: now });
+    };
+    begin(run, ROOT_CONTEXT);
+    for (const { span, end } of inAnyOrder(random, begun)) span.end(end);
+  });
 }
 
-export function shuffle<T>(random: Random, values: readonly T[]): T[] {
-  return values
-    .map((value) => ({ value, at: random() }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ value }) => value);
+export function inAnyOrder<T>(random: Random, values: readonly T[]): T[] {
+  return shuffled(values, (count) => Math.floor(random() * count));
 }

@@ -15,6 +15,12 @@ export function random(seed: number): (below: number) => number {
   return (below) => Math.floor(next() * below);
 }
 
+/** The values in a random order. @param below whole numbers from 0 to below the given one. */
+export function shuffled<T>(values: readonly T[], below: (count: number) => number): T[] {
+  const rest = [...values];
+  return Array.from(values, () => rest.splice(below(rest.length), 1)[0] as T);
+}
+
 export function pick<T>(values: readonly T[], random: () => number): T {
   return values[Math.floor(random() * values.length)] as T;
 }
