@@ -18,7 +18,6 @@ import {
   TRACEPARENT,
 } from './support/http-requests.ts';
 import { OtlpCollector } from './support/otlp-collector.ts';
-import { longTest } from './support/size.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 /** Without the SDK: what a bundled one does at the wire. Its answers tell what it has read. */
@@ -99,8 +98,7 @@ const SEEN = [
 ];
 
 for (const way of ['events', 'iteration', 'readable', 'text', 'pauses', 'late', 'pipe', 'nothing']) {
-  const runs = way === 'events' ? test : longTest;
-  runs(`requests read by ${way}: each message has its span, and not a byte is changed`, async () => {
+  test(`requests read by ${way}: each message has its span, and not a byte is changed`, async () => {
     await using collector = await OtlpCollector.start();
     const program = join(tempDir(), 'server.mjs');
     writeFileSync(program, SERVER);

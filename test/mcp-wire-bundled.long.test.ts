@@ -8,7 +8,6 @@ import { bundle } from './support/bundle.ts';
 import { OtlpCollector } from './support/otlp-collector.ts';
 import { noPostgres, runSql, startPostgres } from './support/postgres-server.ts';
 import { outcomeOf, PATIENT } from './support/programs.ts';
-import { longTest } from './support/size.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const REGISTER = new URL('../src/setup/register.js', import.meta.url).href;
@@ -108,31 +107,27 @@ const WAYS = [
   ['with the flag of another copy', BUNDLED, ['--import', REGISTER], ''],
 ] as const;
 for (const [way, index, flags, sdk] of WAYS) {
-  const runs = way === 'beside an SDK' ? test : longTest;
-  runs(
-    `startObservatory() in the code of a bundled server, ${way}: each message has one span and one row`,
-    async () => {
-      await using collector = await OtlpCollector.start();
-      await using postgres = noPostgres() === false ? await startPostgres() : undefined;
-      const url = await postgres?.createMigrated();
-      const env = {
-        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-        OTEL_TRACES_EXPORTER: 'otlp',
-        ...(url && { MCP_OBSERVATORY_DATABASE_URL: url }),
-      };
-      const input = lines(FIRST, CALL);
-      const server = `${sdk}import { startObservatory } from '${index}';\nawait startObservatory();${SERVER}`;
-      const [bare, watched] = [await run(input, []), await run(input, flags, env, server)];
-      assert.deepEqual([watched.code, watched.stdout === bare.stdout], [bare.code, true], watched.stderr);
-      const names = ['initialize', 'tools/call long'];
-      assert.deepEqual(collector.spans.map(({ name }) => name).sort(), names, watched.stderr);
-      const rows = url && (await runSql(url, 'SELECT span_name FROM mcp_traces ORDER BY 1'));
-      if (rows)
-        assert.deepEqual(
-          rows.map(({ span_name: name }) => name),
-          names,
-          watched.stderr,
-        );
-    },
-  );
+  test(`startObservatory() in the code of a bundled server, ${way}: each message has one span and one row`, async () => {
+    await using collector = await OtlpCollector.start();
+    await using postgres = noPostgres() === false ? await startPostgres() : undefined;
+    const url = await postgres?.createMigrated();
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_TRACES_EXPORTER: 'otlp',
+      ...(url && { MCP_OBSERVATORY_DATABASE_URL: url }),
+    };
+    const input = lines(FIRST, CALL);
+    const server = `${sdk}import { startObservatory } from '${index}';\nawait startObservatory();${SERVER}`;
+    const [bare, watched] = [await run(input, []), await run(input, flags, env, server)];
+    assert.deepEqual([watched.code, watched.stdout === bare.stdout], [bare.code, true], watched.stderr);
+    const names = ['initialize', 'tools/call long'];
+    assert.deepEqual(collector.spans.map(({ name }) => name).sort(), names, watched.stderr);
+    const rows = url && (await runSql(url, 'SELECT span_name FROM mcp_traces ORDER BY 1'));
+    if (rows)
+      assert.deepEqual(
+        rows.map(({ span_name: name }) => name),
+        names,
+        watched.stderr,
+      );
+  });
 }
