@@ -29,6 +29,7 @@ export {
 export { keptAnswer, keptConversation, readContinuation, readOpening } from './continuation.ts';
 export { type AttachedConversation, attachConversation } from './conversation.ts';
 export { hasLongContent, readInteraction, readSpanMessages, readWritten } from './dialects/index.ts';
+export { readIdByWords } from './id-by-words.ts';
 export {
   COUNTED_ON_CHILDREN,
   type InteractionKind,
@@ -65,7 +66,7 @@ export { holdsTextAlone } from './plain-request.ts';
 export { normalizeProvider } from './provider.ts';
 export { type ProviderResponse, readProviderResponse } from './provider-response.ts';
 export { addResponse, present, responseAttributes, usageAttributes } from './response-attributes.ts';
-export { hasFieldValue, isGenAiName, readIdByWords, readTextField, says } from './scalars.ts';
+export { hasFieldValue, isGenAiName, readTextField, says } from './scalars.ts';
 export type { SpanEventView, SpanView } from './span-view.ts';
 export { toolOutcome, toolResultText } from './tool-outcome.ts';
 export type { CallContent, Interaction } from './types.ts';
