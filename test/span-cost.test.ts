@@ -146,6 +146,7 @@ test('a cost in another currency is left out, wherever the currency is said', ()
     gateway({ cost: 0.5, currency: 'CNY' }),
     gateway({ cost: { amount: 0.5, unit: 'points' } }),
     { 'my.usage': JSON.stringify({ usage: { cost: 0.5 }, currency: 'CNY' }) },
+    { ...cost, metadata: JSON.stringify({ cost_currency: 'CNY' }) },
   ];
   for (const told of foreign) assert.equal(costOf(told), priced, JSON.stringify(told));
   const inDollars = [

@@ -109,7 +109,10 @@ export function readScalars(attributes: JsonObject): Scalars {
       answered ??= chargesInText(attributes[name]);
     }
     if (place === undefined) {
-      if (name === 'metadata') counts = takeMetadata(counts, attributes[name]);
+      if (name === 'metadata') {
+        counts = takeMetadata(counts, attributes[name]);
+        isOfOtherCurrency ||= saysOtherCurrency(readJsonObject(attributes[name]));
+      }
       isOfOtherCurrency ||= namesOtherCurrency(name, attributes[name]);
       const other = placeOfOther(name);
       if (other === 'tier') serviceTier = betterTier(serviceTier, name, attributes[name]);
