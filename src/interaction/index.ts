@@ -57,6 +57,7 @@ export {
   type MessagePart,
   type MessageRole,
   type ToolCallResponsePart,
+  withSteps,
 } from './messages.ts';
 export { createModelMetrics, type ModelMetrics, recordModelCall } from './model-metrics.ts';
 export { readOfferedTools, type ServerToolName, type ToolOffer, toServerTool } from './offered-tools.ts';
