@@ -55,6 +55,18 @@ test('takes the cost OpenRouter reports', () => {
   assert.equal(read.costUsd, 0.0000021);
 });
 
+test('leaves out a cost in another currency, named beside it, in it or around it', () => {
+  const counts = { prompt_tokens: 3, completion_tokens: 1 };
+  const costOf = (usage: object, rest = {}) =>
+    readProviderResponse({ object: 'chat.completion', choices: [], usage: { ...counts, ...usage }, ...rest })
+      .costUsd;
+  assert.equal(costOf({ cost: 0.5, currency: 'USD' }), 0.5);
+  assert.equal(costOf({ cost: 0.5, currency: 'CNY' }), undefined);
+  assert.equal(costOf({ cost: 0.5, cost_currency: 'CNY' }), undefined);
+  assert.equal(costOf({ cost: { total: 0.5, currency: 'EUR' } }), undefined);
+  assert.equal(costOf({ cost: 0.5 }, { currency: 'CNY' }), undefined);
+});
+
 test('reads text and objects that carry their text in a field', () => {
   assert.equal(readProviderResponse('plain').answer, 'plain');
   assert.equal(readProviderResponse('').answer, '');

@@ -7,7 +7,10 @@ import { PassThrough, Readable } from 'node:stream';
 import { test } from 'node:test';
 import { commandIo } from '../src/cli/command-line/index.ts';
 import { scoreCommand } from '../src/cli/score.ts';
+import { instrument } from '../src/execution/index.ts';
 import { parseLines, runCommand } from './support/command.ts';
+import { observe } from './support/observed.ts';
+import { spanToRow } from './support/span-row.ts';
 
 async function scoreLines(input: string | Uint8Array | Iterable<string | Uint8Array>, args: string[] = []) {
   const { code, stdout } = await runCommand(scoreCommand, args, input);
@@ -264,6 +267,72 @@ test('--help shows the help and reads nothing', async () => {
   assert.equal(code, 0);
   assert.equal(stdout, `${scoreCommand.help}\n`);
 });
+
+for (const { name, results } of [
+  { name: 'a result', results: [['find_order', 'Order 7 was shipped to Berlin on 4 May.', false]] },
+  { name: 'a failure', results: [['find_order', 'permission denied', true]] },
+  {
+    name: 'both',
+    results: [
+      ['find_order', 'Order 7 was shipped.', false],
+      ['cancel', 'not allowed', true],
+    ],
+  },
+] as const)
+  test(`an answer after tool calls has the same scores by every door: ${name}`, async () => {
+    const [prompt, answer, model] = [
+      'Where is order 7?',
+      'Order 7 was shipped to Bonn and is cancelled.',
+      'gpt-4o',
+    ];
+    const steps = results.map(([tool, result, is_error]) => ({
+      tool,
+      arguments: { id: 7 },
+      result,
+      is_error,
+    }));
+    const messages = [
+      { role: 'user', parts: [{ type: 'text', content: prompt }] },
+      ...steps.flatMap(({ tool, arguments: args, result, is_error }, id) => [
+        { role: 'assistant', parts: [{ type: 'tool_call', id: `${id}`, name: tool, arguments: args }] },
+        { role: 'tool', parts: [{ type: 'tool_call_response', id: `${id}`, response: result, is_error }] },
+      ]),
+    ];
+    const { tracer, span } = observe();
+    const output = [{ role: 'assistant', parts: [{ type: 'text', content: answer }], finish_reason: 'stop' }];
+    const attributes = {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.request.model': model,
+      'gen_ai.input.messages': JSON.stringify(messages),
+      'gen_ai.output.messages': JSON.stringify(output),
+    };
+    tracer.startSpan('chat', { kind: 2, attributes }).end();
+    const interceptor = instrument({ serviceName: 'doors' });
+    const { record } = await interceptor.recordModelCall({
+      model,
+      prompt,
+      response: answer,
+      steps: steps.map(({ is_error: isError, ...step }) => ({ ...step, isError })),
+    });
+    await interceptor.shutdown();
+    const { rows } = await scoreLines(JSON.stringify({ model, prompt, answer, steps }), [
+      '--verifier',
+      'evidence',
+    ]);
+    const {
+      groundingScore: grounding_score,
+      toolClaimMismatch: tool_claim_mismatch,
+      hallucinationRiskScore: hallucination_risk_score,
+      evidenceRiskScore: evidence_risk_score,
+    } = record.fields;
+    const recorded = { grounding_score, tool_claim_mismatch, hallucination_risk_score, evidence_risk_score };
+    const row: Record<string, unknown> = { ...spanToRow(span()) };
+    for (const [column, score] of Object.entries(recorded)) {
+      assert.equal(row[column] ?? undefined, score, `${column} of a span`);
+      assert.equal(rows[0]?.[column] ?? undefined, score, `${column} of score`);
+    }
+    assert.equal(typeof recorded.hallucination_risk_score, 'number');
+  });
 
 test('reading waits while the output is full, and ends when the reader goes away', {
   timeout: 20_000,

@@ -129,3 +129,31 @@ test('a cost the provider reported is taken as it is', () => {
   assert.equal(span().attributes['observatory.cost_usd'], 0.25);
   assert.equal(span().attributes['observatory.cost_source'], 'provider');
 });
+
+test('a cost in another currency is left out, wherever the currency is said', () => {
+  const cost = { 'gen_ai.usage.cost': 0.5 };
+  const priced = costOf({});
+  const gateway = (told: unknown) => ({ 'ai.response.providerMetadata': JSON.stringify({ gateway: told }) });
+  const foreign = [
+    { ...cost, 'gen_ai.usage.currency': 'CNY' },
+    { ...cost, 'gen_ai.currency': 'EUR' },
+    { ...cost, currency: 'RMB' },
+    { ...cost, 'llm.usage.currencyCode': 'JPY' },
+    { ...cost, 'billing.currency': 'INR' },
+    { ...cost, 'gen_ai.usage.cost_unit': 'credits' },
+    { 'gen_ai.usage.total_cost': 0.5, 'gen_ai.usage.cost': '¥0.5' },
+    { 'mlflow.llm.cost': JSON.stringify({ total_cost: 0.5, currency: 'CNY' }) },
+    gateway({ cost: 0.5, currency: 'CNY' }),
+    gateway({ cost: { amount: 0.5, unit: 'points' } }),
+    { 'my.usage': JSON.stringify({ usage: { cost: 0.5 }, currency: 'CNY' }) },
+    { ...cost, metadata: JSON.stringify({ cost_currency: 'CNY' }) },
+  ];
+  for (const told of foreign) assert.equal(costOf(told), priced, JSON.stringify(told));
+  const inDollars = [
+    { ...cost, 'gen_ai.usage.currency': 'usd' },
+    { ...cost, 'gen_ai.usage.cost.unit': 'US$' },
+    { ...cost, 'app.user.currency': 'EUR', 'gen_ai.usage.unit': 'TOKENS' },
+    gateway({ cost: { amount: 0.5, currency: 'USD' } }),
+  ];
+  for (const told of inDollars) assert.equal(costOf(told), 0.5, JSON.stringify(told));
+});

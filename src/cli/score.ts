@@ -1,5 +1,6 @@
 import { type FieldValues, nearest, ObservatoryError, printableLine } from '../base/index.ts';
 import { computeEvidence, type TraceStep, warmEvidence } from '../evidence/index.ts';
+import { withSteps } from '../interaction/index.ts';
 import { isObject, type JsonObject, readList } from '../json/index.ts';
 import {
   computeSignals,
@@ -154,14 +155,14 @@ function score(input: JsonObject, settings: Settings): JsonObject {
   const prompt = requiredText(input, 'prompt');
   const answer = requiredText(input, 'answer');
   const model = optionalText(input, 'model');
-  const texts = {
+  const texts = withSteps({
     prompt,
     answer,
     retrievedContext: optionalText(input, 'retrieved_context'),
     secondaryAnswer: optionalText(input, 'secondary_answer'),
     toolResultSummary: optionalText(input, 'tool_result_summary'),
     steps: optionalSteps(input),
-  };
+  });
   const givenPrompt = optionalCount(input, 'prompt_tokens');
   const givenCompletion = optionalCount(input, 'completion_tokens');
   const inputTokens = givenPrompt ?? estimateTokens(prompt, model);
@@ -268,7 +269,7 @@ function optionalSteps(input: JsonObject): readonly TraceStep[] | undefined {
       tool: step.tool,
       arguments: step.arguments,
       result: step.result,
-      isError: step.is_error === true,
+      ...(step.is_error != null && { isError: step.is_error === true }),
     };
   });
 }

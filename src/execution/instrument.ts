@@ -16,6 +16,7 @@ import {
   readProviderResponse,
   responseAttributes,
   toolResultText,
+  withSteps,
 } from '../interaction/index.ts';
 import type { ReasonCode } from '../policy/index.ts';
 import { Enricher, isName, PROCESSOR_OPTIONS, resolveCaptureContent } from '../processor/index.ts';
@@ -165,7 +166,7 @@ function describeModelCall<T>(call: ModelCall<T>): SpanDescription<T> {
     governance: toGovernance(call),
     isModelCall: true,
     judge: call.judge,
-    interaction: {
+    interaction: withSteps({
       prompt: call.prompt,
       model,
       provider,
@@ -173,7 +174,7 @@ function describeModelCall<T>(call: ModelCall<T>): SpanDescription<T> {
       retrievedContext: call.retrievedContext,
       steps: call.steps,
       toolResultSummary: call.toolResultSummary,
-    },
+    }),
     outcome: (result) => {
       const response = readProviderResponse(result);
       const second = call.secondaryResponse;

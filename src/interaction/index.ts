@@ -29,6 +29,7 @@ export {
 export { keptAnswer, keptConversation, readContinuation, readOpening } from './continuation.ts';
 export { type AttachedConversation, attachConversation } from './conversation.ts';
 export { hasLongContent, readInteraction, readSpanMessages, readWritten } from './dialects/index.ts';
+export { readIdByWords } from './id-by-words.ts';
 export {
   COUNTED_ON_CHILDREN,
   type InteractionKind,
@@ -56,6 +57,7 @@ export {
   type MessagePart,
   type MessageRole,
   type ToolCallResponsePart,
+  withSteps,
 } from './messages.ts';
 export { createModelMetrics, type ModelMetrics, recordModelCall } from './model-metrics.ts';
 export { readOfferedTools, type ServerToolName, type ToolOffer, toServerTool } from './offered-tools.ts';
@@ -65,7 +67,7 @@ export { holdsTextAlone } from './plain-request.ts';
 export { normalizeProvider } from './provider.ts';
 export { type ProviderResponse, readProviderResponse } from './provider-response.ts';
 export { addResponse, present, responseAttributes, usageAttributes } from './response-attributes.ts';
-export { hasFieldValue, isGenAiName, readIdByWords, readTextField, says } from './scalars.ts';
+export { hasFieldValue, isGenAiName, readTextField, says } from './scalars.ts';
 export type { SpanEventView, SpanView } from './span-view.ts';
 export { toolOutcome, toolResultText } from './tool-outcome.ts';
 export type { CallContent, Interaction } from './types.ts';

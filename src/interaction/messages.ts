@@ -89,14 +89,31 @@ export function conversationText(messages: readonly Message[]): ConversationText
       else if (part.type === 'text') results.add(toolOutcome({ response: part.content }), {});
     }
   }
-  const retrievedContext = results && joined(results.context);
+  return { prompt: joined(prompt), ...results?.text(), ...(isOpening && { isOpening }) };
+}
+
+type StepTexts = Pick<ConversationText, 'retrievedContext' | 'toolResultSummary' | 'steps' | 'stepContext'>;
+
+/** Texts that a program gives with the tool calls of its run, completed by what the messages of a request would say. */
+export function withSteps<T extends StepTexts>(given: T): T {
+  if (given.steps === undefined || given.stepContext !== undefined) return given;
+  const results = new ToolResults();
+  for (const step of given.steps) {
+    const { tool: name, arguments: args, result: response, isError, isOpaque } = step;
+    results.called({ type: 'tool_call', name, arguments: args });
+    const outcome = toolOutcome({ response, isError });
+    results.add({ ...outcome, isOpaque: isOpaque ?? outcome.isOpaque }, { name });
+  }
+  const { stepContext, toolResultSummary } = results.text();
+  const { retrievedContext: documents } = given;
+  const isWithin = stepContext === undefined || documents?.startsWith(stepContext) === true;
   return {
-    prompt: joined(prompt),
-    retrievedContext,
-    toolResultSummary: results && joined(results.failures()),
-    ...(results !== undefined &&
-      results.steps.length > 0 && { steps: results.steps, stepContext: retrievedContext }),
-    ...(isOpening && { isOpening }),
+    ...given,
+    retrievedContext: isWithin
+      ? documents
+      : joined(documents === undefined ? [stepContext] : [stepContext, documents]),
+    stepContext,
+    toolResultSummary: given.toolResultSummary ?? toolResultSummary,
   };
 }
 
@@ -151,8 +168,12 @@ class ToolResults {
     else texts.push(text);
   }
 
-  failures(): string[] {
-    return [...this.#failures.values()].flat();
+  text(): StepTexts {
+    const retrievedContext = joined(this.context);
+    const toolResultSummary = joined([...this.#failures.values()].flat());
+    return this.steps.length === 0
+      ? { retrievedContext, toolResultSummary }
+      : { retrievedContext, toolResultSummary, steps: this.steps, stepContext: retrievedContext };
   }
 }
 

@@ -75,7 +75,7 @@ function readPlain(value: JsonObject): ProviderResponse {
     responseId: toText(value.id ?? response.id),
     finishReasons: finishReason === undefined ? undefined : [finishReason],
     usage: readUsageObject(value.usage),
-    costUsd: readReportedCost(value.usage),
+    costUsd: readReportedCost(value.usage, value),
     toolCalls: [],
   };
 }

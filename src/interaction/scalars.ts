@@ -8,13 +8,16 @@ import {
 import { isObject, type JsonObject, parseContainerOrKeep, toText } from '../json/index.ts';
 import {
   costByWords,
+  isInOtherCurrency,
   type ListedCost,
   MAX_MEMBERS,
+  namesOtherCurrency,
   placeByWords,
   type ReportedCost,
   readCost,
   SPAN_COSTS,
   SPAN_PLACES,
+  saysOtherCurrency,
   type UsagePlace,
   UsageReader,
 } from '../signals/index.ts';
@@ -36,46 +39,6 @@ export function readTextField(attributes: JsonObject, column: AttributeColumn): 
   return undefined;
 }
 
-/**
- * Reads the id of a session or user under a name that no table has, by how it ends: `gen_ai.session.id`,
- * `langfuse.trace.metadata.langfuse_user_id`; or in the text of metadata, as JSON or as Python prints it.
- */
-export function readIdByWords(attributes: JsonObject, of: 'session' | 'user'): string | undefined {
-  for (const name in attributes) {
-    // Nearly every name is ruled out by its last letter: of an id, `metadata`, `trace.user` or `trace.session`.
-    const last = name.charCodeAt(name.length - 1) | 0x20;
-    if (last !== 0x64 && last !== 0x61 && last !== 0x72 && last !== 0x6e) continue;
-    const isMetadata = name.endsWith('metadata');
-    const value = attributes[name];
-    const id = isMetadata ? idInText(value, of) : ID_NAMES[of].test(name) ? readId(value) : undefined;
-    if (id !== undefined) return id;
-  }
-  return undefined;
-}
-
-/** Not of a machine, of what was before or is around, or of the key that was used. */
-const ID_NAMES = {
-  session: /^(?!process|.{0,100}(?:prev|parent))(?:.{0,100}[._])?(?:session[._]?id|trace\.session)$/i,
-  user: /^(?!(?:process|host|os|db|cloud|aws)\.|.{0,100}(?:prev|parent|(?:key|api)_user))(?:.{0,100}[._])?(?:(?:end)?user(?:[._]pseudo)?[._]?id|trace\.user)$/i,
-};
-const IDS_IN_TEXT = {
-  session: /["']session_?id["']: ?["']([^"']{1,256})["']/i,
-  user: /["'](?:end_?)?user_?id["']: ?["']([^"']{1,256})["']/i,
-};
-const MAX_METADATA_CHARS = 8_192;
-
-function idInText(value: unknown, of: 'session' | 'user'): string | undefined {
-  if (typeof value !== 'string' || value.length > MAX_METADATA_CHARS) return undefined;
-  return readId(IDS_IN_TEXT[of].exec(value)?.[1]);
-}
-
-function readId(value: unknown): string | undefined {
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
-  return typeof value === 'string' && value.length <= 256 && !/^(?:none|null)?$/i.test(value)
-    ? value
-    : undefined;
-}
-
 /** The names of the columns that have more than our own. */
 const SEVERAL: ReadonlyMap<string, readonly string[]> = new Map(
   [...NAMES].filter(([, names]) => names.length > 1),
@@ -84,6 +47,8 @@ const SEVERAL: ReadonlyMap<string, readonly string[]> = new Map(
 export interface UsageObject {
   readonly object: JsonObject;
   readonly attribute?: string | undefined;
+  /** What holds it. */
+  readonly whole?: JsonObject;
 }
 
 /** What a span says of its call under the names of all dialects. */
@@ -93,6 +58,8 @@ export interface Scalars {
   /** Absent where there is no count. */
   readonly counts?: UsageReader | undefined;
   readonly cost?: ReportedCost | undefined;
+  /** The costs that it tells are in no US dollars. */
+  readonly isOfOtherCurrency?: boolean;
   /** Usage objects that the span holds as JSON. */
   readonly usageObjects?: readonly UsageObject[] | undefined;
   readonly serviceTier?: string | undefined;
@@ -142,8 +109,11 @@ export function readScalars(attributes: JsonObject): Scalars {
       answered ??= chargesInText(attributes[name]);
     }
     if (place === undefined) {
-      if (name === 'metadata') counts = takeMetadata(counts, attributes[name]);
-      isOfOtherCurrency ||= /cost[._]?currency$/i.test(name) && !/^usd$/i.test(String(attributes[name]));
+      if (name === 'metadata') {
+        counts = takeMetadata(counts, attributes[name]);
+        isOfOtherCurrency ||= saysOtherCurrency(readJsonObject(attributes[name]));
+      }
+      isOfOtherCurrency ||= namesOtherCurrency(name, attributes[name]);
       const other = placeOfOther(name);
       if (other === 'tier') serviceTier = betterTier(serviceTier, name, attributes[name]);
       else if (other === 'parameters')
@@ -168,9 +138,12 @@ export function readScalars(attributes: JsonObject): Scalars {
       counts ??= new UsageReader();
       counts.take(place.place, value);
     } else if (place.is === 'cost') {
+      isOfOtherCurrency ||= isInOtherCurrency(value) || saysOtherCurrency(readJsonObject(value), `${name}.`);
       cost = betterCost(cost, place.listed, attributes);
     } else if (place.is === 'answer') {
-      const object = findUsage(readJsonObject(value) ?? {});
+      const whole = readJsonObject(value) ?? {};
+      const object = findUsage(whole);
+      isOfOtherCurrency ||= saysOtherCurrency(whole);
       if (object !== undefined) usageObjects = [{ object, attribute: name }, ...(usageObjects ?? [])];
     } else {
       usageObjects = withObject(usageObjects, name, value);
@@ -178,7 +151,7 @@ export function readScalars(attributes: JsonObject): Scalars {
   }
   if ((counts ?? usageObjects) !== undefined && otherModel) texts.model ??= otherModel;
   if (isOfOtherCurrency) cost = undefined;
-  return { ...texts, counts, cost, usageObjects, serviceTier, answered };
+  return { ...texts, counts, cost, isOfOtherCurrency, usageObjects, serviceTier, answered };
 }
 
 /** Counts under names of spans that a translation to OpenInference has put into its metadata. */
@@ -206,7 +179,10 @@ function withObject(
   // The answer of a provider that a framework holds within its own.
   const answers = Object.values(whole).slice(0, MAX_MEMBERS).filter(isObject);
   const usages = [...answers, whole].map(findUsage).filter((usage) => usage !== undefined);
-  return [...objects, ...(usages.length === 0 ? [whole] : usages).map((object) => ({ object, attribute }))];
+  return [
+    ...objects,
+    ...(usages.length === 0 ? [whole] : usages).map((object) => ({ object, attribute, whole })),
+  ];
 }
 
 /** An object of counts as Python prints it: `{'cache_read': 400}`. */

@@ -13,6 +13,7 @@ import {
   readServiceTier,
   readUsageObject,
   readUsageUnits,
+  saysOtherCurrency,
   type TokenUsage,
   UsageReader,
 } from '../signals/index.ts';
@@ -67,10 +68,14 @@ export function readUsage(
   // What the provider's answer says goes before what an instrumentation made of a list of prices.
   const usd = counts === undefined ? undefined : scalars.answered?.costUsd;
   const reported = scalars.cost?.isComputed === true ? undefined : scalars.cost;
-  const cost =
-    reported ??
-    (usd === undefined ? scalars.cost : { usd, isComputed: false }) ??
-    readCost([...metadata, ...objects.map(({ object }) => object)]);
+  const cost = scalars.isOfOtherCurrency
+    ? undefined
+    : (reported ??
+      (usd === undefined ? scalars.cost : { usd, isComputed: false }) ??
+      readCost(
+        [...metadata, ...objects.map(({ object }) => object)],
+        objects.map(({ whole }) => whole),
+      ));
   return {
     usage: withUntold(withFees(counts, scalars.answered?.usage), span, ofCall, objects.length),
     costUsd: cost?.usd,
@@ -243,7 +248,8 @@ function ownObjects(span: SpanView, objects: readonly UsageObject[] = NO_OBJECTS
 
 const NO_OBJECTS: readonly UsageObject[] = [];
 
-function readCost(objects: readonly JsonObject[]): Scalars['cost'] {
+function readCost(objects: readonly JsonObject[], wholes: readonly unknown[] = []): Scalars['cost'] {
+  if ([...objects, ...wholes].some((object) => saysOtherCurrency(object))) return undefined;
   for (const object of objects) {
     const usd = readReportedCost(object);
     if (usd !== undefined) return { usd, isComputed: false };

@@ -32,12 +32,15 @@ export { type CostSource, type PriceInput, priceUsage } from './price.ts';
 export { type PriceOverride, type PriceOverrides, resolvePriceOverrides } from './price-overrides.ts';
 export {
   costByWords,
+  isInOtherCurrency,
   type ListedCost,
+  namesOtherCurrency,
   type ReportedCost,
   readAmount,
   readCost,
   readReportedCost,
   SPAN_COSTS,
+  saysOtherCurrency,
 } from './reported-cost.ts';
 export type { RiskLevel, RiskLevels, RiskWeights } from './risk.ts';
 export {

@@ -42,6 +42,61 @@ export function costByWords(name: string): ListedCost | undefined {
   return { rank: Number.MAX_SAFE_INTEGER, name: and === undefined ? told : { ...told, and } };
 }
 
+/** Of names that say which sum of money their currency is of. */
+const MONEY = /^(?:costs?|prices?|pricing|billing|billed|charged?|charges|spend|money)$/;
+const FAMILY: ReadonlySet<string> = new Set([
+  ...COST_WORDS,
+  ...COST_NAMES.flatMap(({ name }) => toWords(name)),
+  'currency',
+  'amount',
+]);
+
+/**
+ * Whether an attribute or member says that the cost beside it is in no US dollars: `gen_ai.usage.currency` with `CNY`,
+ * `cost_unit` with `credits`; the currency of anything else, such as `user.currency`, says nothing.
+ */
+export function namesOtherCurrency(name: string, value: unknown): boolean {
+  if (!CURRENCY_NAME.test(name)) return false;
+  const words = toWords(name.replace(/[^a-z]?code$/i, ''));
+  const isOfCost = /^units?$/.test(words.at(-1) ?? '')
+    ? words.includes('cost')
+    : words.some((word) => MONEY.test(word) || word === 'usage') || words.every((word) => FAMILY.has(word));
+  const said = isObject(value) ? (value.code ?? value.name) : value;
+  return isOfCost && typeof said === 'string' && said.trim() !== '' && !DOLLARS.test(said.trim());
+}
+
+const SUM = /^(?:costs?|price|total|amount|value)$/;
+const CURRENCY_NAME = /(?:currency|units?)(?:[^a-z]?code)?$/i;
+const DOLLARS = /^(?:us ?\$|\$|usd|us[ _-]?dollars?|dollars?|null|none|undefined)$/i;
+
+/** Whether an object says so of the cost in it: by a member, or by one of the objects that hold usage or costs. */
+export function saysOtherCurrency(value: unknown, within = '', depth = 2): boolean {
+  if (!isObject(value)) return false;
+  return Object.keys(value)
+    .slice(0, MAX_PARTS)
+    .some((name) => {
+      const path = `${within}${name}`;
+      if (namesOtherCurrency(path, value[name])) return true;
+      const words = toWords(path);
+      const isHolder = words.some((word) => MONEY.test(word));
+      if (isHolder && SUM.test(words.at(-1) ?? '') && isInOtherCurrency(value[name])) return true;
+      return (
+        depth > 0 &&
+        (isHolder || words.includes('usage')) &&
+        saysOtherCurrency(value[name], `${path}.`, depth - 1)
+      );
+    });
+}
+
+/** Whether an amount is a text with another sign or code than that of the dollar: `¥0.01`, `0.01 CNY`. */
+export function isInOtherCurrency(value: unknown): boolean {
+  if (typeof value !== 'string') return false;
+  const [, before = '', after = ''] =
+    /^([^\d.{[]{0,16})[\d.,]{1,24}([^\d.}\]]{0,16})$/.exec(value.trim()) ?? [];
+  const sign = (before + after).trim();
+  return sign !== '' && !DOLLARS.test(sign);
+}
+
 const MEMBERS = COST_NAMES.filter(({ on }) => on === 'json').map((name) => ({
   name,
   path: name.name.split('.'),
@@ -63,7 +118,7 @@ export function readCost(
 }
 
 function readTotal(costs: JsonObject, isParts: boolean): number | undefined {
-  const total = costs.total ?? costs.total_cost;
+  const total = costs.total ?? costs.total_cost ?? costs.amount ?? costs.value;
   const names = Object.keys(costs).slice(0, MAX_PARTS);
   const isWhole = isParts || [INPUT, OUTPUT].every((part) => names.some((name) => part.test(name)));
   if (total !== undefined || !isWhole) return readAmount(total);
@@ -87,13 +142,18 @@ export function readAmount(value: unknown): number | undefined {
 
 const DECIMAL = /^\d{1,12}(?:\.\d{1,24})?(?:[eE]-?\d{1,2})?$/;
 
-/** The cost that a provider's usage object reports, in US dollars. Getters that throw are the caller's to catch. */
-export function readReportedCost(usage: unknown): number | undefined {
+/**
+ * The cost that a provider's usage object reports, in US dollars. Getters that throw are the caller's to catch.
+ * @param whole the object that holds the usage, which may say the currency.
+ */
+export function readReportedCost(usage: unknown, whole?: JsonObject): number | undefined {
   if (!isObject(usage)) return undefined;
   for (const { name, path } of MEMBERS) {
     const member = path.reduce<unknown>((value, key) => readObject(value)[key], usage);
     const cost = readCost(member, name);
-    if (cost !== undefined) return withUpstream(cost.usd, usage);
+    if (cost === undefined) continue;
+    // Looked for where there is a cost alone, which few providers tell.
+    return saysOtherCurrency(usage) || saysOtherCurrency(whole) ? undefined : withUpstream(cost.usd, usage);
   }
   return undefined;
 }

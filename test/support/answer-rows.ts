@@ -23,6 +23,18 @@ const CHAT: readonly Row[] = [
     said: { text: 'ok', usage: { inputTokens: 3, outputTokens: 1 }, costUsd: 0.25 },
   },
   {
+    name: 'a cost in another currency, which the chunk of a stream names beside its usage',
+    events: [
+      chunk({ delta: { content: 'ok' } }),
+      {
+        ...chunk({ delta: {}, finish_reason: 'stop' }),
+        usage: { prompt_tokens: 3, completion_tokens: 1, cost: 0.25 },
+        billing: { currency: 'CNY' },
+      },
+    ],
+    said: { text: 'ok', usage: { inputTokens: 3, outputTokens: 1 } },
+  },
+  {
     name: "DeepSeek's name for cached tokens",
     body: chat(
       { content: 'ok' },

@@ -37,7 +37,7 @@ export function readChatAnswer(whole: unknown): Answer {
     model,
     finishReasons,
     usage: withSearch(readUsageObject(usage, { model }), model),
-    costUsd: readReportedCost(usage),
+    costUsd: readReportedCost(usage, value),
     serviceTier: stringAt(value, 'service_tier'),
     toolCallCount,
     // A router answers with status 200 and an error, mostly in place of choices, when the provider behind it failed.

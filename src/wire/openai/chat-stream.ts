@@ -7,6 +7,7 @@ import {
   stringAt,
   toText,
 } from '../../json/index.ts';
+import { saysOtherCurrency } from '../../signals/index.ts';
 import type { AnswerDelta, AnswerStream } from '../contract/index.ts';
 import { StreamRoom, TextBuffer } from '../contract/index.ts';
 import { calledFunction, thinkingText } from './chat-answer.ts';
@@ -51,6 +52,8 @@ export class ChatStream implements AnswerStream {
   #fingerprint: unknown;
   readonly #choices = new Map<number, StreamedChoice>();
   #usage: JsonObject | undefined;
+  /** The chunk that held it, which may say the currency of its cost. */
+  #usageChunk: JsonObject = {};
   #error: unknown;
   #calls = 0;
 
@@ -65,22 +68,24 @@ export class ChatStream implements AnswerStream {
     this.#error ??= chunk.error;
     // Groq has a place of its own for the usage of a stream that was not asked for it.
     if (chunk.usage ?? chunk.x_groq)
-      this.#takeUsage(objectAt(chunk, 'usage') ?? objectAt(chunk.x_groq, 'usage'));
+      this.#takeUsage(objectAt(chunk, 'usage') ?? objectAt(chunk.x_groq, 'usage'), chunk);
     // The usage chunk of `stream_options.include_usage` has no choices.
-    for (const choice of readList(chunk.choices)) if (isObject(choice)) this.#add(choice, onDelta);
+    for (const choice of readList(chunk.choices)) if (isObject(choice)) this.#add(choice, chunk, onDelta);
   }
 
-  #takeUsage(usage: JsonObject | undefined): void {
-    if (usage !== undefined) this.#usage = usage;
+  #takeUsage(usage: JsonObject | undefined, chunk: JsonObject): void {
+    if (usage === undefined) return;
+    this.#usage = usage;
+    this.#usageChunk = chunk;
   }
 
-  #add(choice: JsonObject, onDelta: ((delta: AnswerDelta) => void) | undefined): void {
+  #add(choice: JsonObject, chunk: JsonObject, onDelta: ((delta: AnswerDelta) => void) | undefined): void {
     const index = numberAt(choice, 'index') ?? 0;
     const slot = this.#choice(index);
     if (slot === undefined) return;
     slot.finishReason = toText(choice.finish_reason) ?? slot.finishReason;
     // Moonshot's place for it.
-    this.#takeUsage(objectAt(choice, 'usage'));
+    this.#takeUsage(objectAt(choice, 'usage'), chunk);
     this.#error ??= choice.error;
     const delta = objectAt(choice, 'delta');
     const tell = index === 0 ? onDelta : undefined;
@@ -185,6 +190,7 @@ export class ChatStream implements AnswerStream {
     const choices = [...this.#choices.values()].sort((a, b) => a.index - b.index);
     const isText = choices.some((choice) => choice.isText);
     return {
+      ...currencyIn(this.#usageChunk),
       id: this.#id || '',
       object: isText ? 'text_completion' : 'chat.completion',
       created: this.#created || 0,
@@ -205,6 +211,12 @@ function report(
   text: string,
 ): void {
   if (tell !== undefined && text !== '') tell({ type, text });
+}
+
+function currencyIn(chunk: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(chunk).filter(([name, value]) => saysOtherCurrency({ [name]: value })),
+  );
 }
 
 function wholeText({ index, text, finishReason }: StreamedChoice): JsonObject {

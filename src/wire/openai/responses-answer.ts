@@ -40,7 +40,7 @@ export function readResponsesAnswer(whole: unknown): Answer {
     model,
     finishReasons: reason === undefined ? [] : [reason],
     usage: withTools(readUsageObject(value.usage, { model }), items, readList(value.tools)),
-    costUsd: readReportedCost(value.usage),
+    costUsd: readReportedCost(value.usage, value),
     serviceTier: stringAt(value, 'service_tier'),
     toolCallCount,
     error: readError(value),
