@@ -99,8 +99,10 @@ function listProcessors(provider: TracerProvider): SpanProcessor[] | undefined {
 export function sendsElsewhere(provider: TracerProvider, endpoint: string | undefined): boolean {
   const asked = endpoint === undefined ? undefined : toReceiver(endpoint);
   if (asked === undefined) return false;
-  const exporters = (listProcessors(provider) ?? []).map((one): unknown => Reflect.get(one, '_exporter'));
-  const receivers = exporters.flatMap((exporter) => listTexts(exporter).map(toReceiver));
+  // Processors may wrap others. What waits in them holds addresses too: only those of exporters count.
+  const exporters = (listProcessors(provider) ?? []).flatMap((one) => listWithin(one).filter(isExporter));
+  const texts = exporters.flatMap(listWithin).filter((one) => typeof one === 'string');
+  const receivers = texts.map(toReceiver);
   const known = receivers.filter((one) => one !== undefined);
   if (known.length === 0 || known.includes(asked)) return false;
   diag.info(
@@ -120,14 +122,19 @@ function toReceiver(address: string): string | undefined {
 
 const MAX_MEMBERS = 500;
 
-/** The texts in an object, and in those in it. */
-function listTexts(top: unknown): readonly string[] {
+/** What an object holds, and what is in that. Getters of strangers are not called: they may throw. */
+function listWithin(top: unknown): readonly unknown[] {
   const members = new Set([top]);
   for (const one of members) {
     if (typeof one !== 'object' || one === null) continue;
-    for (const member of Object.values(one)) if (members.size < MAX_MEMBERS) members.add(member);
+    for (const { value } of Object.values(Object.getOwnPropertyDescriptors(one)))
+      if (members.size < MAX_MEMBERS) members.add(value);
   }
-  return [...members].filter((one) => typeof one === 'string');
+  return [...members];
+}
+
+function isExporter(one: unknown): boolean {
+  return typeof one === 'object' && one !== null && 'export' in one;
 }
 
 /** The same span, of the service that the application names in its SDK. */
