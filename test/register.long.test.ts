@@ -191,22 +191,25 @@ for (const app of ['own-sdk.mjs', 'own-sdk.cjs']) {
   });
 }
 
-test('spans of an application whose own SDK names another receiver go there, and to that of the environment', async () => {
-  await using theirs = await OtlpCollector.start();
-  const { code, stdout, stderr } = await run('own-sdk.mjs', ['plain'], {
-    EARLY: 'yes',
-    OWN_URL: `${theirs.url}/v1/traces`,
+for (const wrapped of ['', ' inside a wrapping processor']) {
+  test(`spans of an application whose own SDK names another receiver${wrapped} go there, and to that of the environment`, async () => {
+    await using theirs = await OtlpCollector.start();
+    const { code, stdout, stderr } = await run('own-sdk.mjs', ['plain'], {
+      EARLY: 'yes',
+      WRAPPED: wrapped,
+      OWN_URL: `${theirs.url}/v1/traces`,
+    });
+    assert.deepEqual([code, stdout, stderr], [0, '', '']);
+    const sent = ({ spans }: OtlpCollector) => spans.map(({ name, spanId }) => `${name} ${spanId}`).sort();
+    await Promise.all([
+      theirs.until((spans) => spans.length > 1),
+      collector.until((spans) => spans.length > 1),
+    ]);
+    assert.equal(theirs.spans.length, 2);
+    assert.deepEqual(sent(collector), sent(theirs));
+    assert.ok(collector.spans.every(({ attributes }) => attributes['own.sdk'] === true));
   });
-  assert.deepEqual([code, stdout, stderr], [0, '', '']);
-  const sent = ({ spans }: OtlpCollector) => spans.map(({ name, spanId }) => `${name} ${spanId}`).sort();
-  await Promise.all([
-    theirs.until((spans) => spans.length > 1),
-    collector.until((spans) => spans.length > 1),
-  ]);
-  assert.equal(theirs.spans.length, 2);
-  assert.deepEqual(sent(collector), sent(theirs));
-  assert.ok(collector.spans.every(({ attributes }) => attributes['own.sdk'] === true));
-});
+}
 
 test('at OTEL_LOG_LEVEL=info stderr says which model SDK was hooked', async () => {
   const { stderr, stdout } = await run('app.cjs', ['openai', 'plain'], { OTEL_LOG_LEVEL: 'info' });

@@ -94,14 +94,21 @@ function listProcessors(provider: TracerProvider): SpanProcessor[] | undefined {
 
 /**
  * Whether an application's SDK sends to addresses, and to none of the receiver that was asked for by its endpoint. Where no
- * address is seen, as of exporters that are not OTLP, nobody can tell.
+ * address is seen, as of exporters that are not OTLP, nobody can tell, which is said.
  */
 export function sendsElsewhere(provider: TracerProvider, endpoint: string | undefined): boolean {
   const asked = endpoint === undefined ? undefined : toReceiver(endpoint);
-  if (asked === undefined) return false;
-  const exporters = (listProcessors(provider) ?? []).map((one): unknown => Reflect.get(one, '_exporter'));
-  const receivers = exporters.flatMap((exporter) => listTexts(exporter).map(toReceiver));
+  const processors = listProcessors(provider);
+  if (asked === undefined || processors === undefined) return false;
+  // Processors may wrap others. What waits in them holds addresses too: only those of exporters count.
+  const exporters = processors.flatMap((one) => listWithin(one).filter(isExporter));
+  const texts = exporters.flatMap(listWithin).filter((one) => typeof one === 'string');
+  const receivers = texts.map(toReceiver);
   const known = receivers.filter((one) => one !== undefined);
+  if (known.length === 0)
+    diag.warn(
+      `mcp-observatory: where the application's SDK sends its spans is not seen. If ${printable(asked)} gets none, give the SDK an exporter for it`,
+    );
   if (known.length === 0 || known.includes(asked)) return false;
   diag.info(
     `mcp-observatory: the application's SDK sends its spans to ${printable(known.join(', '))}; they go to ${printable(asked)} too`,
@@ -120,14 +127,20 @@ function toReceiver(address: string): string | undefined {
 
 const MAX_MEMBERS = 500;
 
-/** The texts in an object, and in those in it. */
-function listTexts(top: unknown): readonly string[] {
+/** What an object holds, and what is in that. Getters of strangers are not called: they may throw. */
+function listWithin(top: unknown): readonly unknown[] {
   const members = new Set([top]);
   for (const one of members) {
     if (typeof one !== 'object' || one === null) continue;
-    for (const member of Object.values(one)) if (members.size < MAX_MEMBERS) members.add(member);
+    const held = Object.values(Object.getOwnPropertyDescriptors(one)).map(({ value }): unknown => value);
+    if (one instanceof Map || one instanceof Set) held.push(...one.values());
+    for (const each of held) if (members.size < MAX_MEMBERS) members.add(each);
   }
-  return [...members].filter((one) => typeof one === 'string');
+  return [...members];
+}
+
+function isExporter(one: unknown): boolean {
+  return typeof one === 'object' && one !== null && 'export' in one;
 }
 
 /** The same span, of the service that the application names in its SDK. */

@@ -55,6 +55,14 @@ const NEST_OPTIONS = { experimentalDecorators: true, emitDecoratorMetadata: true
 const APPS: Readonly<Record<string, readonly [object, Readonly<Record<string, string>>]>> = {
   esm: [{ type: 'module', scripts: { start: 'node app.js' } }, { 'app.js': `${IMPORT}${MODEL}await ask();` }],
   cjs: [{ main: 'app.js' }, { 'app.js': `const OpenAI = require('openai');${MODEL}ask();` }],
+  'a start script that builds': [
+    { type: 'module', scripts: { build: 'tsc', start: 'npm run build && node dist/main.js' } },
+    {
+      'tsconfig.json':
+        '{"compilerOptions":{"module":"nodenext","outDir":"dist","rootDir":"src","skipLibCheck":true}}',
+      'src/main.ts': `${IMPORT}${MODEL}await ask();`,
+    },
+  ],
   'NodeSDK of its own': [
     { type: 'module', scripts: { start: 'node --import ./otel.js app.js' } },
     {
@@ -226,6 +234,11 @@ test('setup says why no span arrived', async () => {
   assert.equal(code, 1, output);
   assert.match(output, /No span arrived\. The program ended \(exit code 0\)\. It made no call with openai, /);
   assert.match(output, /^hello$/m);
+  await writeFile(join(folder, 'silent/package.json'), '{"scripts":{"start":"node dist/app.js"}}');
+  assert.match(
+    (await setup(join(folder, 'silent'))).output,
+    /exit code 1\)\. \S+dist\/app\.js is not there: build it first/,
+  );
 });
 
 test('setup installs what is missing, and restores package.json and the lock file', async () => {

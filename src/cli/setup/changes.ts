@@ -77,7 +77,7 @@ export interface SetupPlan {
   /** The command that runs the program; null where none is known. */
   readonly command: string | null;
   readonly entry: string | null;
-  /** What to do before it can run; null for nothing. */
+  /** Who has to run it instead; null where it can be run here. */
   readonly first: string | null;
 }
 
@@ -128,16 +128,14 @@ function planScripts({ folder, manifest, kinds }: Project, given: string | undef
   );
   const run = launches.find(({ name }) => name === 'start') ?? launches[0];
   const own = given === undefined ? undefined : withRegister(given, folder);
-  const { entry = null, isThere = true } = own ?? run ?? {};
+  const { entry = null } = own ?? run ?? {};
   const command = own?.command ?? given ?? (run === undefined ? null : `npm run ${run.name}`);
-  const build = typeof scripts.build === 'string' ? ': npm run build' : '';
-  const absent = isThere || entry === null ? null : `${entry} is not there${build}`;
   return {
     changes: before?.toString() === text ? [] : [{ path, before, text }],
     notes: launches.length > 0 || own !== undefined ? [] : [explainScript(scripts, kinds)],
     command,
     entry,
-    first: isFunction && command === null ? DEPLOYED : absent,
+    first: isFunction && command === null ? DEPLOYED : null,
   };
 }
 

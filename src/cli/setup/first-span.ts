@@ -1,6 +1,7 @@
 /** Runs a program once and waits until a span of it arrives. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { stripVTControlCharacters } from 'node:util';
@@ -56,6 +57,14 @@ const GREETING = [
   { method: 'notifications/initialized' },
   { id: 2, method: 'tools/list' },
 ].map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+
+const MAX_ENTRY_BYTES = 8 * 1024 * 1024;
+
+/** Whether a file starts an MCP server that reads its stdin. */
+export function isOnStdio(entry: string): boolean {
+  if (statSync(entry).size > MAX_ENTRY_BYTES) return false;
+  return /StdioServerTransport|server\/stdio|transportType: ?['"]stdio/.test(readFileSync(entry, 'utf8'));
+}
 
 /** Sends MCP's handshake to where most servers over HTTP have their endpoint. A server that is not MCP refuses it. */
 export async function greetOverHttp({ origin }: URL): Promise<void> {

@@ -30,9 +30,8 @@ const MAX_CHARS = 4096;
 
 export interface Launch {
   readonly command: string;
-  /** The file that it runs, in the folder; null where that is not seen. */
+  /** The file that it runs, in the folder, there or not; null where that is not seen. */
   readonly entry: string | null;
-  readonly isThere: boolean;
   /** Whether it is a tool of a package, which may start anything. */
   readonly isTool: boolean;
 }
@@ -65,7 +64,7 @@ export function withRegister(command: string, folder: string): Launch | undefine
     return {
       command: `${command.slice(0, at)}${added}${command.slice(at)}`,
       isTool,
-      ...findEntry(rest, folder),
+      entry: findEntry(rest, folder),
     };
   }
   return undefined;
@@ -96,17 +95,17 @@ function startsFile(name: string, rest: readonly Word[]): boolean {
   return has(/^[^-]/) && !has(/^(?:-e|-p|-pe|--eval|--print|--test|--check|-c|--version|-v)$/);
 }
 
-function findEntry(rest: readonly Word[], folder: string): Pick<Launch, 'entry' | 'isThere'> {
+function findEntry(rest: readonly Word[], folder: string): string | null {
   const names = rest
     .map(({ text }) => text.replace(/^["']|["']$/g, ''))
     .filter((text) => !text.startsWith('-'));
   for (const name of names) {
     const path = resolve(folder, name);
     const found = [path, `${path}.js`, join(path, 'index.js')].find(isFile);
-    if (found !== undefined) return { entry: found, isThere: true };
+    if (found !== undefined) return found;
   }
   const named = names.find((name) => /\.[cm]?[jt]sx?$/.test(name));
-  return { entry: named === undefined ? null : resolve(folder, named), isThere: false };
+  return named === undefined ? null : resolve(folder, named);
 }
 
 export function isFile(path: string): boolean {

@@ -1,5 +1,5 @@
 /** `mcp-observatory setup`: writes what a program or a coding agent needs, runs the program, waits for a span. */
-import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, sep } from 'node:path';
 import { redactText } from '../../json/index.ts';
@@ -25,7 +25,7 @@ import {
 import { printableLine } from '../terminal/index.ts';
 import { findProject, type Project, planChanges, type SetupPlan, toShownPath } from './changes.ts';
 import { CLIENT_NAMES, clientChange, findClientSettings, RECEIVER } from './clients.ts';
-import { awaitFirstSpan, type FirstSpan, greetOverHttp } from './first-span.ts';
+import { awaitFirstSpan, type FirstSpan, greetOverHttp, isOnStdio } from './first-span.ts';
 import { findMissing, installPackages, isWorkspaceRoot, LOCK_FILES } from './packages.ts';
 
 const WAIT_SECONDS = 60;
@@ -222,14 +222,16 @@ async function runOnce(
   }
   say(`Running: ${printableLine(command)}`);
   io.stderr.writeLine(`Waiting up to ${waitMs / 1000} s for a span. A server needs a request meanwhile.`);
+  const isMcp = kinds.some((kind) => kind.includes('MCP'));
   const onAddress = (url: URL) => {
     io.stderr.writeLine(`It names ${url.origin}: send it a request that calls a model or a tool.`);
-    if (kinds.some((kind) => kind.includes('MCP'))) void greetOverHttp(url);
+    if (isMcp) void greetOverHttp(url);
   };
   using ending = new EndingSignal();
   const stopped = new AbortController();
   void ending.wait().then(() => stopped.abort());
-  const isStdioServer = entry !== null && existsSync(entry) && isOnStdio(entry);
+  // What the command builds first is not there yet.
+  const isStdioServer = entry !== null && (existsSync(entry) ? isOnStdio(entry) : isMcp);
   const run = { command, folder, env: io.env, isStdioServer, waitMs, signal: stopped.signal, onAddress };
   const result = await awaitFirstSpan(run);
   report.span = result.span;
@@ -240,18 +242,12 @@ async function runOnce(
         ? `What listens at ${RECEIVER} has it too: 'mcp-observatory up' shows it`
         : 'Where nothing else takes spans, this does, and shows them: npx mcp-observatory up',
     );
-  } else report.problems.push(...(await explainAbsence(folder, result, waitMs)));
-}
-
-const MAX_ENTRY_BYTES = 8 * 1024 * 1024;
-
-function isOnStdio(entry: string): boolean {
-  if (statSync(entry).size > MAX_ENTRY_BYTES) return false;
-  return /StdioServerTransport|server\/stdio|transportType: ?['"]stdio/.test(readFileSync(entry, 'utf8'));
+  } else report.problems.push(...(await explainAbsence(folder, entry, result, waitMs)));
 }
 
 async function explainAbsence(
   folder: string,
+  entry: string | null,
   { others, exit, output }: FirstSpan,
   waitMs: number,
 ): Promise<readonly string[]> {
@@ -268,6 +264,7 @@ async function explainAbsence(
   const why = [
     // A program that failed says why itself.
     ...(exit === null || exit === 0 ? [called] : []),
+    ...(entry === null || existsSync(entry) ? [] : [`${entry} is not there: build it first`]),
     ...(others > 0 ? [`${others} spans of other instrumentations came`] : []),
     ...problems.map(({ message }) => message),
   ];
