@@ -275,10 +275,10 @@ test('no secret of the environment is in a golden, and a replay takes others in 
 const TYPES = `
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-const { MODEL_URL, MCP_SERVER, TYPED } = process.env;
+const { MODEL_URL, MCP_SERVER, TYPED, ADDED = '' } = process.env;
 const client = new Client({ name: 'types', version: '1.0.0' });
 await client.connect(new StdioClientTransport({ command: process.execPath, args: [MCP_SERVER] }));
-const messages = [{ role: 'system', content: 'Typed: ' + TYPED }, { role: 'user', content: '{"turns":[{"text":"told"}]}' }];
+const messages = [{ role: 'system', content: ADDED + 'Typed: ' + TYPED }, { role: 'user', content: '{"turns":[{"text":"told"}]}' }];
 const headers = { 'content-type': 'application/json' };
 const body = JSON.stringify({ model: 'm', messages });
 await (await fetch(MODEL_URL + '/v1/chat/completions', { method: 'POST', headers, body })).text();
@@ -286,13 +286,19 @@ await client.callTool({ name: 'add', arguments: { a: 1, password: TYPED } });
 await client.close();
 `;
 
-test('a word that is given as a password is in no golden, and a replay takes another in its place', async () => {
+test('what is given as a password is in no golden, also several words, and a replay takes another', async () => {
   const program = ['--input-type=module', '-e', TYPES];
-  const { golden } = await recorded(program, { ...SERVER, TYPED: 'marmaladejar' });
-  assert.ok(!readFileSync(golden, 'utf8').includes('marmaladejar'));
-  for (const TYPED of ['marmaladejar', 'hunter2']) {
-    const { stderr, code } = await run('replay', golden, program, { MCP_SERVER: '/gone/server.mjs', TYPED });
-    assert.deepEqual([stderr, code], ['', 0]);
+  for (const typed of ['marmaladejar', 'the cat sat on my mat', 'say "hi" to Jörg']) {
+    const { golden } = await recorded(program, { ...SERVER, TYPED: typed });
+    const text = readFileSync(golden, 'utf8');
+    for (const form of [typed, typed.slice(-8)]) assert.ok(!text.includes(form), form);
+    const env = { MCP_SERVER: '/gone/server.mjs', TYPED: typed };
+    for (const TYPED of [typed, 'hunter2', 'zwölf müde Bären']) {
+      const { stderr, code } = await run('replay', golden, program, { ...env, TYPED });
+      assert.deepEqual([stderr, code], ['', 0]);
+    }
+    const changed = await run('replay', golden, program, { ...env, ADDED: 'Be rude. ' });
+    assert.match(changed.stderr, /messages\[0\]\.content: .*Be rude\./);
   }
 });
 

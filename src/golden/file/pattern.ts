@@ -24,6 +24,13 @@ const MARK = /\[redacted(?:: [a-z ]{1,20})?\]/g;
 /** The same, without the white space that a secret has not. */
 const ONE_MARK = '\0';
 const MAX_SECRET = 512;
+/** Of a password that is several words. */
+const MAX_WORDS = 8;
+
+/** Whether a text is as short as a secret: a password may be several words on one line, in one sentence. */
+export function isSecretLike(text: string): boolean {
+  return text.length <= MAX_SECRET && countWords(text) <= MAX_WORDS && !/[\r\n]|[.!?]\s/.test(text);
+}
 
 /** Whether a text is a recorded one but for secrets, each of which the recording lost. */
 export function isSameButForSecrets(recorded: string, actual: string): boolean {
@@ -80,7 +87,7 @@ export function isSameButFor(pattern: string, recorded: string, actual: string):
 }
 
 function isAlike(recorded: string, actual: string): boolean {
-  if (recorded === ONE_MARK) return actual.length <= MAX_SECRET && !/\s/.test(actual);
+  if (recorded === ONE_MARK) return isSecretLike(actual);
   if (actual.length > Math.max(2 * recorded.length, recorded.length + SPARE_LENGTH)) return false;
   const signs = new Set([...recorded, ...JOINTS]);
   return (

@@ -1,6 +1,6 @@
 import { nameKind, redactLargeValue, redactValue } from '../../json/index.ts';
 import type { ProviderExchange, StreamEvent } from './format.ts';
-import { findMarked } from './pattern.ts';
+import { findMarked, isSecretLike } from './pattern.ts';
 
 /**
  * The HTTP headers and query parameters that goldens keep. All others are dropped: keys, cookies, ids of organizations
@@ -176,11 +176,14 @@ export class Scrubber {
     }
   }
 
-  /** Registers what a call is given as a password or the like, if it is one word: what the model reads may hold it too. */
+  /** Registers what a call is given as a password or the like: what the model reads may hold it too. */
   addArguments(args: Readonly<Record<string, unknown>>): void {
     for (const [name, value] of Object.entries(args)) {
       if (typeof value !== 'string' || nameKind(name) !== 'strong') continue;
-      if (!/\s/.test(value) && !ORDINARY.test(value)) this.addNamed({ [name]: value });
+      if (ORDINARY.test(value)) continue;
+      this.addNamed({ [name]: value });
+      // A sentence is no secret in a text; as the password of a call it is.
+      if (/\s/.test(value) && isSecretLike(value)) this.add(value);
     }
   }
 
