@@ -308,6 +308,32 @@ test('requests through node:http replay alike, three at once', async () => {
   assert.ok(!readFileSync(golden, 'utf8').includes(SECRETS.at(-1) ?? ''));
 });
 
+const LISTS = `
+const [, path, times] = process.argv;
+for (let at = 0; at < Number(times); at += 1)
+  console.log(await (await fetch(process.env.MODEL_URL + path)).text());
+`;
+
+test('the models that a gateway lists are recorded, and a replay asks the network for none', async () => {
+  let count = 0;
+  await using server = await openLoopback((_, response) => {
+    count += 1;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ data: [{ id: `model-${count}` }] }));
+  });
+  for (const path of ['/v1/models', '/openai/v1/models/a', '/v1beta/models', '/api/tags']) {
+    const program = (times: number) => ['--input-type=module', '-e', LISTS, path, String(times)];
+    const golden = join(tempDir(), 'run.json');
+    const env = { MODEL_URL: server.url };
+    const live = await run('record', golden, program(2), env);
+    const before = count;
+    const replayed = await run('replay', golden, program(2), env);
+    assert.deepEqual([replayed.stdout, replayed.stderr, replayed.code], [live.stdout, '', 0]);
+    const more = await run('replay', golden, program(3), env);
+    assert.deepEqual([more.code, count], [1, before], more.stderr);
+  }
+});
+
 /** Asks for an answer that is made in the background until it is there. */
 const POLLS = `
 const url = process.env.MODEL_URL + '/v1/responses';

@@ -226,8 +226,8 @@ class ProgramReplay implements Seams {
   }
 
   #isOfModel(method: string, url: URL, body: unknown): boolean {
-    if (body === undefined ? method === 'POST' && isModelAddress(url) : isModelRequest(method, url, body))
-      return true;
+    if (isModelRequest(method, url, body)) return true;
+    if (body === undefined && method === 'POST' && isModelAddress(url)) return true;
     return this.#player.knows(method, url.pathname);
   }
 }

@@ -18,6 +18,9 @@ const PATHS: readonly RegExp[] = [
 /** An answer that is made in the background: it is asked for again until it is there, or stopped. */
 const LATER = /\/responses\/resp_[^/]{1,200}(?:\/cancel)?$/;
 
+/** What models there are, as the APIs of OpenAI, Anthropic, Gemini and Ollama list them; gateways do so too. */
+const LISTS = /\/v1(?:alpha|beta)?\/models(?:\/[^/]{1,200})?$|\/api\/tags$/;
+
 /** What a request to a model gives it to work on, by the names that the APIs have for it. */
 const INPUTS = ['messages', 'input', 'contents', 'prompt', 'texts', 'documents'] as const;
 
@@ -26,6 +29,7 @@ export function isModelAddress(url: URL): boolean {
   return (
     HOSTS.has(url.host) ||
     LATER.test(url.pathname) ||
+    LISTS.test(url.pathname) ||
     apiOfPath(url.pathname) !== undefined ||
     PATHS.some((path) => path.test(url.pathname))
   );
@@ -37,7 +41,7 @@ export function isModelAddress(url: URL): boolean {
  */
 export function isModelRequest(method: string, url: URL, body: unknown): boolean {
   if (HOSTS.has(url.host) || LATER.test(url.pathname)) return true;
-  if (method !== 'POST') return false;
+  if (method !== 'POST') return method === 'GET' && LISTS.test(url.pathname);
   if (PATHS.some((path) => path.test(url.pathname))) return true;
   const hasInput = isObject(body) && INPUTS.some((name) => name in body);
   return hasInput && (typeof body.model === 'string' || apiOfPath(url.pathname) !== undefined);
