@@ -81,6 +81,7 @@ function findAssigned(text: string, { start, end, kind }: Name, reading: Reading
   if (operator === ',' && (nameQuote === undefined || quote === undefined)) return undefined;
   const isOption = text.startsWith('--', start) || isFlag(text, start);
   const from = end + whole.length;
+  const isSet = operator === ',' && isSetter(text, start, end);
   if (operator === undefined && !isOption) {
     const isWord = (): boolean => isUpperCase(text.slice(start, end)) && isPlainLine(text, from);
     return isStatement(text, start) ? findValue(text, from, quote, { kind, isWord }) : undefined;
@@ -90,13 +91,14 @@ function findAssigned(text: string, { start, end, kind }: Name, reading: Reading
     reading,
     isKey: nameQuote !== undefined,
     isTight: /^(?:=|%(?:25)?3d|&#61;)$/i.test(whole) && !isDeclared(text, start),
-    isLoose: (operator === ',' && !isOption) || operator === '==' || operator === '===',
+    isLoose: (operator === ',' && !isOption && !isSet) || operator === '==' || operator === '===',
     isWord: () =>
-      isOption
+      isSet ||
+      (isOption
         ? isArgument(text, start, from)
         : whole === '='
           ? isUpperCase(text.slice(start, end)) && !isDeclared(text, start) && isWhole(text, from)
-          : isSetting(text, start, operator) && isPlainLine(text, from),
+          : isSetting(text, start, operator) && isPlainLine(text, from)),
   };
   const first = quote === undefined && operator !== undefined ? text.charAt(from) : '';
   if (first === '[') return findList(text, from, assignment);
@@ -122,6 +124,14 @@ function isFlag(text: string, start: number): boolean {
 function isStatement(text: string, start: number): boolean {
   return /(?:^|\\[nrt]|[^\w.-])(?:ENV|ARG|(?:setx|SETX)(?: \/[mM])?|setenv|set(?: --?[a-zA-Z]{1,9}){1,2}) {1,4}$/.test(
     text.slice(Math.max(0, start - 32), start),
+  );
+}
+
+/** `os.Setenv("API_KEY", ...)`, `set_var`, `SetEnvironmentVariable`, `setProperty("db.password", ...)`. */
+function isSetter(text: string, start: number, end: number): boolean {
+  return (
+    /^(?:[A-Z][A-Z\d_]*|\w+(?:\.\w+)+)$/.test(text.slice(start, end)) &&
+    /(?:^|[^a-zA-Z])(?:set|put)\w{0,24}\(\s?\\{0,7}["'`]$/i.test(text.slice(Math.max(0, start - 40), start))
   );
 }
 
