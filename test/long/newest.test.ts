@@ -41,7 +41,7 @@ const SUITES = [
   'openai-instrumentation',
   'anthropic-native',
   'outer-call',
-  'wire-recordings',
+  'wire-recordings.long',
   'mcp-spans',
   'mcp-propagation',
   'mcp-metrics',
