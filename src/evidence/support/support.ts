@@ -106,8 +106,7 @@ function listFindings(
     endContext: placeOf(passage[1] - 1) + 1,
   };
   const numbers = sentence.filter(({ id, isNumber }) => isNumber && !source.supports(id));
-  const names = newNames(sentence, source).filter(({ isNumber }) => !isNumber);
-  return [...numbers, ...names].map(({ start, end, isNumber }) => ({
+  return [...numbers, ...newNames(sentence, source)].map(({ start, end, isNumber }) => ({
     kind: isNumber ? 'unsupported_number' : 'unsupported_name',
     start,
     end,

@@ -8,7 +8,7 @@ export interface Token {
   readonly start: number;
   readonly end: number;
   readonly isNumber: boolean;
-  /** Begins with a capital letter. */
+  /** Begins with a capital letter, and has no digit. */
   readonly isName: boolean;
   /** No article, preposition, pronoun or auxiliary. */
   readonly isContent: boolean;
@@ -54,7 +54,7 @@ export class Tokenizer {
     if (parts !== undefined) return parts;
     let end = 0;
     parts = word.split(/\p{N}/u.test(word) ? NUMBER_ENDS : /[.,:/-]/).map((raw) => {
-      const [isNumber, isName] = [/\p{N}/u.test(raw), /^\p{Lu}/u.test(raw)];
+      const [isNumber, isName] = [/\p{N}/u.test(raw), /^\p{Lu}\P{N}*$/u.test(raw)];
       const part = raw.toLowerCase();
       const at = word.indexOf(raw, end);
       end = at + raw.length;
