@@ -220,7 +220,13 @@ const CONTRADICTED: readonly (readonly [
     TOP_TOLD.replace('184,220', '184,270'),
     [call('sql_query', {}, TOP)],
   ],
-
+  [
+    'a count of a thing whose name is a verb too',
+    'wrong_value',
+    'How many seats are left on train 9412?',
+    'Train 9412 has 73 seats left.',
+    [call('train_status', { train: '9412' }, { train: '9412', seats_left: 37 })],
+  ],
   [
     'a failure in an envelope',
     'tool_failed_claimed_success',

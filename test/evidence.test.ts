@@ -466,6 +466,39 @@ test('a number that an answer cites is neither supported nor unsupported', () =>
   );
 });
 
+test('a number is found whatever is written onto it, and a wrong one is not', () => {
+  const retrievedContext =
+    'Ada Lund, 27, ran the 15 km course on 18 May. The club (1708 -- 1765) spent £2,980,815,The mayor said.';
+  const findings = (answer: string) => scoreEvidence({ answer, retrievedContext })?.findings ?? [];
+  assert.deepEqual(
+    findings('The 27-year-old ran 15km on May 18th. The club of 1708-1765 spent £2,980,815.'),
+    [],
+  );
+  const wrong = 'The 28-year-old ran 16km on May 19th. The club of 1708-1766 spent £2,980,816.';
+  assert.deepEqual(
+    findings(wrong).map(({ start, end }) => wrong.slice(start, end)),
+    ['28', '16', '19', '1766', '2,980,816'],
+  );
+});
+
+test('a line that leads to the next ones is no statement', () => {
+  const scores = ['', 'Here is a concise overview of the passage:\n\n', '**Zusammenfassung:**\n'].map(
+    (lead) => scoreEvidence({ answer: `${lead}The bridge opened on 4 May 1998.`, retrievedContext: CONTEXT }),
+  );
+  assert.deepEqual(scores[1], scores[0]);
+  assert.deepEqual(scores[2], scores[0]);
+});
+
+test('a sentence that joins facts of two places is at higher risk than one of a single place', () => {
+  const filler = 'The valley has many farms, and its river floods in spring. '.repeat(20);
+  const risk = (between: string) =>
+    scoreEvidence({
+      answer: 'Jon Berg built the old harbor and painted two famous portraits.',
+      retrievedContext: `Jon Berg built the old harbor. ${between}Lund painted two famous portraits. ${filler}`,
+    })?.risk ?? 0;
+  assert.ok(risk(filler) > risk('') * 1.3, `${risk(filler)} ${risk('')}`);
+});
+
 test('of two answers with the same share of unknown words the longer one is at higher risk', () => {
   const invented = ['Governor Hansen paid for the paint.', 'Engineers from Oslo tested every cable twice.'];
   const risk = (count: number) =>
@@ -517,6 +550,9 @@ test('hostile texts cost time in proportion to their length', () => {
     (n: number) => 'the answer to your question "'.repeat(n / 29),
     (n: number) => '(passages 1, 2, 3 and '.repeat(n / 22),
     (n: number) => '\n '.repeat(n / 2),
+    (n: number) => '1-'.repeat(n / 2),
+    (n: number) => '1a'.repeat(n / 2),
+    (n: number) => `${'a: '.repeat(60)}\n`.repeat(n / 181),
   ];
   const work = (make: (n: number) => string, n: number) => {
     const text = make(n);

@@ -10,12 +10,11 @@ const NO_FINDING = 0.1;
 /** Contradicted ones come first. */
 const MAX_FINDINGS = 32;
 
-const NOTHING: TraceReading = { findings: [], checked: 0, found: 0 };
-
 /** Holds an answer against the trace and its documents. `undefined` without evidence. */
 export function scoreAnswer(input: EvidenceInput): EvidenceScores | undefined {
   const { prompt = '', answer, steps, retrievedContext } = input;
-  const trace = steps === undefined ? NOTHING : checkAnswer(input);
+  const trace: TraceReading =
+    steps === undefined ? { findings: [], checked: 0, found: 0 } : checkAnswer(input);
   const support =
     retrievedContext === undefined ? undefined : computeSupport(prompt, answer, retrievedContext);
   if (steps === undefined && support === undefined) return undefined;

@@ -130,9 +130,11 @@ const UPON_LEAVE =
 
 /** Advice, an offer, an estimate or a general truth: facts in it are not held against the results. */
 export const isAdvice = (statement: Sentence): boolean => GENERAL.has(statement) || isOffer(statement);
-/** Of the words themselves, wherever they stand. */
+/** Of the words themselves, wherever they stand; "Contact 88 was updated" begins with its subject. */
 export const isOffer = (statement: Sentence): boolean =>
-  ADVICE.has(statement) || IMPERATIVES.beginsAt(statement, Math.max(0, firstWord(statement)));
+  ADVICE.has(statement) ||
+  (!SUBJECT.test(statement.lower) && IMPERATIVES.beginsAt(statement, firstWord(statement)));
+const SUBJECT = /^\W{0,8}[a-z]{2,12} (?:\S{0,12}\d\S{0,12} )?(?:is|are|was|were|has|had)\b/;
 
 /** Whether a word makes what follows a plan: not the month in "3 May", not "I can see that it was approved". */
 export function isHedge(passage: Passage, i: number): boolean {

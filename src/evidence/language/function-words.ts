@@ -7,7 +7,7 @@ export const FUNCTION_WORDS = {
     'down during each few for from had has have having he her here him his how i if in into is it its just may me might',
     'more most must my no not of off on one only or other our out over own same shall she should so some such t than that',
     'the their them then there these they this those to too under up us very was we were what when where which while who',
-    'whom whose why will with would you your d ll m re s ve all never nor per via',
+    'whom whose why will with would you your d ll m re s ve all never nor per via st nd rd th',
   ),
   de: words(
     'aber als an auch auf aus bei das dem den der des die ein eine einem einen einer er es für haben hat ich ihr im in ist',

@@ -33,8 +33,8 @@ const MAX_SENTENCE_TOKENS = 80;
 const MAX_FINDINGS = 32;
 
 /** Weights of the features. `docs/scores.md` has how well the risk tells true answers from others. */
-const WEIGHTS = { newPairs: 1.8, strangeness: 3.1, newNames: 2.2, newNumbers: 2.9 };
-const BIAS = -2.9;
+const WEIGHTS = { newPairs: 2.2, strangeness: 3.1, apart: 0.5, newNames: 2.2, newNumbers: 4 };
+const BIAS = -4;
 
 /** "(Passage 2)", "passages 1 and 3", "[4]": said of the sources, not with them. */
 const CITED =
@@ -59,10 +59,11 @@ export function computeSupport(prompt: string, answer: string, whole: string): S
     const alignment = source.align(sentence);
     const findings = listFindings(sentence, alignment, source, placeOf);
     const isFound = findings.length === 0 && alignment.supported >= alignment.words * SUPPORTED_SHARE;
-    return { findings, isFound };
+    return { findings, isFound, apart: alignment.words - alignment.supported };
   });
+  const apart = read.reduce((sum, one) => sum + one.apart, 0);
   return {
-    risk: computeRisk(sentences, source),
+    risk: computeRisk(sentences, source, apart),
     checked: sentences.length,
     found: read.filter(({ isFound }) => isFound).length,
     findings: read.flatMap(({ findings }) => findings).slice(0, MAX_FINDINGS),
@@ -70,10 +71,9 @@ export function computeSupport(prompt: string, answer: string, whole: string): S
   };
 }
 
-function computeRisk(sentences: readonly (readonly Token[])[], source: Source): number {
-  const content = new Map<number, Token>();
-  for (const sentence of sentences)
-    for (const token of sentence) if (token.isContent) content.set(token.id, token);
+/** Words that the best passage of their sentence has not are `apart`: facts of several places may be joined. */
+function computeRisk(sentences: readonly (readonly Token[])[], source: Source, apart: number): number {
+  const content = new Map(sentences.flat().flatMap((one) => (one.isContent ? [[one.id, one] as const] : [])));
   const missing = [...content.values()].filter(({ id }) => !source.has(id));
   const strangeness = missing.length / Math.max(1, content.size);
   const numbers = missing.filter(({ id, isNumber }) => isNumber && !source.supports(id));
@@ -82,6 +82,7 @@ function computeRisk(sentences: readonly (readonly Token[])[], source: Source): 
     BIAS +
     WEIGHTS.newPairs * (source.newPairs(sentences) ?? strangeness) +
     WEIGHTS.strangeness * strangeness +
+    WEIGHTS.apart * Math.log1p(apart) +
     WEIGHTS.newNames * Math.log1p(names) +
     WEIGHTS.newNumbers * Math.log1p(numbers.length);
   return 1 / (1 + Math.exp(-score));
@@ -105,8 +106,7 @@ function listFindings(
     endContext: placeOf(passage[1] - 1) + 1,
   };
   const numbers = sentence.filter(({ id, isNumber }) => isNumber && !source.supports(id));
-  const names = newNames(sentence, source).filter(({ isNumber }) => !isNumber);
-  return [...numbers, ...names].map(({ start, end, isNumber }) => ({
+  return [...numbers, ...newNames(sentence, source)].map(({ start, end, isNumber }) => ({
     kind: isNumber ? 'unsupported_number' : 'unsupported_name',
     start,
     end,

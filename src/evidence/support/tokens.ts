@@ -8,7 +8,7 @@ export interface Token {
   readonly start: number;
   readonly end: number;
   readonly isNumber: boolean;
-  /** Begins with a capital letter. */
+  /** Begins with a capital letter, and has no digit. */
   readonly isName: boolean;
   /** No article, preposition, pronoun or auxiliary. */
   readonly isContent: boolean;
@@ -22,6 +22,8 @@ const WORD =
 /** The same for texts without other letters, at a third of the time. */
 const PLAIN_WORD = /[A-Za-z0-9]+(?:[.,':/-][A-Za-z0-9]+)*/g;
 const IS_PLAIN = /^[\n\r\t -~]*$/;
+/** "27-year-old", "1708-1765", "15km", "1,250.The" have parts; "2019-05-04" and "W24" have none. */
+const NUMBER_ENDS = /-(?!\d+-\d)(?<!\d-\d+-)|[.,:](?=\p{L})|(?<=\d)(?=\p{L}+(?:-|$))/u;
 
 const ALL_FUNCTION_WORDS: ReadonlySet<string> = new Set(
   Object.values(FUNCTION_WORDS).flatMap((list) => [...list]),
@@ -50,13 +52,12 @@ export class Tokenizer {
   #listParts(word: string): readonly Token[] {
     let parts = this.#words.get(word);
     if (parts !== undefined) return parts;
-    const isNumber = /\p{N}/u.test(word);
-    const isName = /^\p{Lu}/u.test(word);
-    let start = 0;
-    parts = (isNumber ? [word] : word.split(/[.,:/-]/)).map((raw) => {
+    let end = 0;
+    parts = word.split(/\p{N}/u.test(word) ? NUMBER_ENDS : /[.,:/-]/).map((raw) => {
+      const [isNumber, isName] = [/\p{N}/u.test(raw), /^\p{Lu}\P{N}*$/u.test(raw)];
       const part = raw.toLowerCase();
-      const at = start;
-      start += raw.length + 1;
+      const at = word.indexOf(raw, end);
+      end = at + raw.length;
       const isContent = UNSPACED.test(part)
         ? !HIRAGANA.test(part)
         : isNumber || (part.length > 1 && !ALL_FUNCTION_WORDS.has(part));
@@ -65,16 +66,16 @@ export class Tokenizer {
         : findStem(part).slice(0, MAX_STEM);
       const id = this.#ids.get(stem) ?? this.#ids.size;
       this.#ids.set(stem, id);
-      return { id, start: at, end: at + raw.length, isNumber, isName, isContent };
+      return { id, start: at, end, isNumber, isName, isContent };
     });
     this.#words.set(word, parts);
     return parts;
   }
 }
 
-const LIST_MARKER = /^[^\S\n]{0,12}(?:\d{1,2}[.)]|[-*•]{1,3})(?=\s)/gm;
+const LIST_MARKER = /^[^\S\n]{0,12}(?:\d{1,2}[.)]|[-*•]{1,3})(?=\s)|^[^\n\d]{0,200}[:：][*_ ]{0,4}(?=\n)/gm;
 
-/** The sentences of a text by their first tokens; markers of lists are no part of them. */
+/** The sentences of a text by their first tokens, without markers of lists and "Here is a summary:" on a line. */
 export function tokenSentences(
   text: string,
   tokenizer: Tokenizer,
