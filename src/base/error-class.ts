@@ -16,11 +16,12 @@ const KNOWN: ReadonlySet<string> = new Set(
     ClientClosedError InformationalError RequestContentLengthMismatchError ResponseContentLengthMismatchError
     HTTPParserError InvalidArgumentError
     DatabaseError GraphRecursionError GraphInterrupt NodeInterrupt
-    AI_APICallError AI_RetryError AI_NoObjectGeneratedError AI_InvalidArgumentError AI_TypeValidationError
   `
     .trim()
     .split(/\s+/),
 );
+
+const AI_SDK_NAME = /^AI_[A-Za-z]{1,60}$/;
 
 /**
  * The class of an error for a span: the nearest one, up its chain of prototypes, that is known. Classes an application
@@ -31,6 +32,8 @@ const KNOWN: ReadonlySet<string> = new Set(
  */
 export function errorClass(error: unknown, isNamed = false): string {
   if (typeof error !== 'object' || error === null) return typeof error;
+  const marked = findMarkedName(error);
+  if (marked !== undefined) return marked;
   const isOwn = ObservatoryError.isInstance(error);
   for (let proto = Object.getPrototypeOf(error), depth = 0; proto !== null && depth < 16; depth += 1) {
     const name = findName(proto);
@@ -43,6 +46,16 @@ export function errorClass(error: unknown, isNamed = false): string {
 /** Whether a name is that of a known class. */
 export function isKnownErrorClass(name: unknown): name is string {
   return typeof name === 'string' && KNOWN.has(name);
+}
+
+/**
+ * The name of an error of the AI SDK, which marks each of its classes with `Symbol.for('vercel.ai.error.NAME')`
+ * (`AISDKError.hasMarker` of `@ai-sdk/provider`).
+ */
+function findMarkedName(error: object): string | undefined {
+  const { name } = error as { readonly name?: unknown };
+  if (typeof name !== 'string' || !AI_SDK_NAME.test(name)) return undefined;
+  return Reflect.get(error, Symbol.for(`vercel.ai.error.${name}`)) === true ? name : undefined;
 }
 
 /** zod's class is `$ZodError`. */
