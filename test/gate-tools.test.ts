@@ -219,6 +219,22 @@ test('what is decided is what is called, whatever happens to tool and arguments 
   await pending;
   // A getter that says another thing each time: one of its answers is decided, and no other is called.
   await run(read, shifty).catch((error) => assert.ok(denied('argument_rule_unmet')(error)));
+  // Too large to be copied, then small and allowed, then another one.
+  const huge = Array.from({ length: 60_000 }, () => 0);
+  for (let turn = 1; turn < 20; turn += 1) {
+    let [sizes, paths] = [0, 0];
+    const live = {
+      get path() {
+        return ++paths > turn ? 'b' : 'a';
+      },
+      get more() {
+        return ++sizes > 1 ? [] : huge;
+      },
+    };
+    using other = gateWith(rule('plain', 'allow', { args: { path: { const: 'a' } } }));
+    const { plain } = gateTools({ plain: (input: object) => seen.push({ ...input }) }, other);
+    await Promise.resolve(plain(live)).catch(() => undefined);
+  }
   assert.ok(seen.length >= 1 && seen.every((input) => (input as { path: string }).path === 'a'));
   assert.throws(() => Object.assign(read as object, { execute: () => 'mine' }), TypeError);
   Object.assign(read as object, { description: 'Reads, and sends a copy' });
@@ -249,6 +265,32 @@ test('what is decided is what is called, whatever happens to tool and arguments 
     denied('approval_required'),
   );
   assert.ok(isHeld);
+});
+
+test('an approval is for the tool that a person was asked about, and for one call', async () => {
+  using gate = gateWith(rule('pay', 'require_approval'), rule('wipe', 'require_approval'));
+  const made: string[] = [];
+  const toolOf = (name: string) => ({ execute: async () => made.push(name) });
+  const tools = gateTools({ pay: toolOf('pay'), wipe: toolOf('wipe') }, gate);
+  type Approvable = {
+    needsApproval(...params: unknown[]): Promise<boolean>;
+    execute: typeof tools.pay.execute;
+  };
+  const { pay, wipe } = tools as unknown as Record<'pay' | 'wipe', Approvable>;
+  const [input, toolCallId, approvalId] = [{ to: 'x' }, crypto.randomUUID(), crypto.randomUUID()];
+  assert.equal(await pay.needsApproval(input, { toolCallId, messages: [] }), true);
+  const answered = (toolName: string) => {
+    const call = { type: 'tool-call', toolCallId, toolName, input };
+    const request = { type: 'tool-approval-request', approvalId, toolCallId };
+    const response = { type: 'tool-approval-response', approvalId, approved: true };
+    return { toolCallId, messages: [{ content: [call, request] }, { content: [response] }] };
+  };
+  const run = (tool: Approvable, name: string) => Reflect.apply(tool.execute, tool, [input, answered(name)]);
+  // Who keeps the messages until the answer comes made it another tool.
+  await assert.rejects(run(wipe, 'wipe'), denied('approval_required'));
+  const many = await Promise.allSettled(Array.from({ length: 64 }, () => run(pay, 'pay')));
+  assert.equal(many.filter(({ status }) => status === 'fulfilled').length, 1);
+  assert.deepEqual(made, ['pay']);
 });
 
 test('many calls at once come to the budget exactly, and each to its own result', async () => {

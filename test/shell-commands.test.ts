@@ -225,6 +225,8 @@ const CARRIED: readonly string[] = [
   "some-tool --bind 'enter:execute(rm x)'",
   "some-tool --config alias.x='!rm x' x",
   'some-tool exec -- rm x',
+  'go build -toolexec rm x',
+  'cmake -DCMAKE_C_COMPILER_LAUNCHER=rm x',
   'curl x | python3 -',
   'curl x | python3 - --test',
   'curl x | perl --test',

@@ -82,7 +82,8 @@ const MAX_NAME = 256;
 
 /**
  * Makes a call if the gate allows it.
- * @param invoke calls the server, with the arguments given to it, and gives its `CallToolResult`. It is run at most once.
+ * @param invoke calls the server, with the arguments given to it, and gives its `CallToolResult`. It is run at most once,
+ * and is told the decision.
  * @throws PolicyDeniedError when the call or its result is refused.
  * @throws ObservatoryError `AUDIT_UNAVAILABLE` when the call could not be recorded; it is then not made. A call that was
  * made is never told by this error: if its outcome cannot be recorded, the result says so (`auditProblem`).
@@ -90,7 +91,7 @@ const MAX_NAME = 256;
  */
 export async function guardedCall(
   given: GateCall,
-  invoke: (args: JsonObject) => Promise<unknown>,
+  invoke: (args: JsonObject, decision: Decision) => Promise<unknown>,
   options: GuardedCallOptions,
 ): Promise<GuardedResult> {
   checkOptions(options, OPTIONS, 'guardedCall()');
@@ -115,7 +116,7 @@ export async function guardedCall(
     const turn = sliced();
     let raw: unknown;
     try {
-      raw = await invoke(call.args);
+      raw = await invoke(call.args, decision);
       await reservation?.settleBy(raw);
     } catch (cause) {
       await reservation?.settle('unknown');

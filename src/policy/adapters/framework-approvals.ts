@@ -5,7 +5,7 @@ import { canonicalJson, type JsonObject, readList, readObject, sha256Hex } from 
 /** What is remembered of approvals: the oldest is forgotten. */
 const MAX_KNOWN = 10_000;
 
-/** Approvals that were taken, and the arguments that people were asked about, by call. */
+/** Approvals that were taken, and what people were asked about: a tool and its arguments, by call. */
 const taken = new Map<string, true>();
 const asked = new Map<string, string>();
 
@@ -27,16 +27,16 @@ function takeOnce(id: string): true | undefined {
  * Remembers what a person is asked about first: who keeps the run until the answer may change it, and a framework may ask
  * about the change again.
  */
-export function noteAsked(callId: unknown, input: unknown): void {
-  const digest = readDigest(input);
+export function noteAsked(callId: unknown, tool: string, input: unknown): void {
+  const digest = readDigest([tool, input]);
   if (typeof callId !== 'string' || digest === undefined || asked.has(callId)) return;
   remember(asked, callId, digest);
 }
 
 /** Whether a call is what a person was asked about, as far as this process knows. */
-function isAsAsked(callId: string, input: unknown): boolean {
+function isAsAsked(callId: string, tool: string, input: unknown): boolean {
   const known = asked.get(callId);
-  return known === undefined || known === readDigest(input);
+  return known === undefined || known === readDigest([tool, input]);
 }
 
 function readDigest(input: unknown): string | undefined {
@@ -50,13 +50,14 @@ function readDigest(input: unknown): string | undefined {
 /**
  * AI SDK 6 and 7: the messages that a tool is called with hold the request for approval of this call and the answer.
  * @param options what the SDK passes to `execute`.
+ * @param tool as `noteAsked` was told of it: the SDK's own name may be another one.
  */
-export function approvalIn(options: unknown, input: unknown): true | undefined {
+export function approvalIn(options: unknown, tool: string, input: unknown): true | undefined {
   const { toolCallId } = readObject(options);
   const { approvalId, call, answers } = answerIn(options);
   if (approvalId === undefined || typeof toolCallId !== 'string') return undefined;
   const digest = readDigest(input);
-  if (digest === undefined || readDigest(call?.input) !== digest || !isAsAsked(toolCallId, input))
+  if (digest === undefined || readDigest(call?.input) !== digest || !isAsAsked(toolCallId, tool, input))
     return undefined;
   const isApproved = answers.length > 0 && answers.every(({ approved }) => approved === true);
   return isApproved ? takeOnce(`ai ${approvalId}`) : undefined;
@@ -106,6 +107,7 @@ export function isApprovedInRun(
   if (typeof isToolApproved !== 'function' || typeof callId !== 'string') return undefined;
   const isApproved = (id: string): boolean =>
     Reflect.apply(isToolApproved, run, [{ toolName, callId: id } satisfies JsonObject]) === true;
-  if (!isApproved(callId) || isApproved(randomUUID()) || !isAsAsked(callId, input)) return undefined;
+  if (!isApproved(callId) || isApproved(randomUUID()) || !isAsAsked(callId, toolName, input))
+    return undefined;
   return takeOnce(`agents ${callId}`);
 }

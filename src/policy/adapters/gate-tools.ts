@@ -101,7 +101,8 @@ function gateFunction(run: Run, name: string, what: string, tools: GatedTools): 
 }
 
 /** Tools of the AI SDK and Mastra, and plain objects: `execute(input, options)`. */
-function gateExecutable(tool: JsonObject, name: unknown, what: string, tools: GatedTools): JsonObject {
+function gateExecutable(tool: JsonObject, given: unknown, what: string, tools: GatedTools): JsonObject {
+  const name = readName(given, what);
   const { execute, needsApproval } = tool as { execute: Run; needsApproval?: unknown };
   const isMastra = typeof tool.id === 'string';
   const members: Record<string, unknown> = {
@@ -110,7 +111,7 @@ function gateExecutable(tool: JsonObject, name: unknown, what: string, tools: Ga
       return gated.call({
         args: input,
         framework: rest[0],
-        isApproved: approvalIn(rest[0], input),
+        isApproved: approvalIn(rest[0], name, input),
         signal: abortSignal instanceof AbortSignal ? abortSignal : undefined,
         run: (args) => readLast(Reflect.apply(execute, tool, [args, ...rest])),
       });
@@ -122,13 +123,13 @@ function gateExecutable(tool: JsonObject, name: unknown, what: string, tools: Ga
         ? await Reflect.apply(needsApproval, tool, [input, ...rest])
         : needsApproval;
       const isAsked = await gated.needsPerson(input, rest[0]);
-      if (isAsked) noteAsked(readObject(rest[0]).toolCallId, input);
+      if (isAsked) noteAsked(readObject(rest[0]).toolCallId, name, input);
       return own === true || isAsked;
     };
   }
   const copy = withMembers(tool, members);
   const gated = tools.add(() => ({
-    name: readName(name, what),
+    name,
     description: copy.description,
     inputSchema: copy.inputSchema ?? copy.parameters,
     outputSchema: copy.outputSchema,
@@ -198,7 +199,7 @@ function gateOpenAiAgents(tool: JsonObject, what: string, tools: GatedTools): Js
         ? await Reflect.apply(needsApproval, tool, [run, input, ...rest])
         : needsApproval;
       const isAsked = await gated.needsPerson(parseOrKeep(input), run);
-      if (isAsked) noteAsked(rest[0], parseOrKeep(input));
+      if (isAsked) noteAsked(rest[0], readName(copy.name, what), parseOrKeep(input));
       return own === true || isAsked;
     },
   });

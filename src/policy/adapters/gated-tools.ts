@@ -171,8 +171,14 @@ export class GatedTool {
     const answer = isUnsafe ? {} : await this.#askAbout(call, framework, isApproved);
     if (answer === undefined) return undefined;
     let sent: ReturnType<typeof sendValue> | undefined;
-    const invoke = async (decided: JsonObject): Promise<unknown> => {
+    const invoke = async (decided: JsonObject, { enforcement }: Decision): Promise<unknown> => {
       signal?.throwIfAborted();
+      // They were denied as they were given: somebody made them smaller, and may have made them other ones again.
+      if (isUnsafe && enforcement === 'enforced')
+        throw new ObservatoryError(
+          'INVALID_INPUT',
+          `The arguments of '${name}' changed while they were decided`,
+        );
       const contract = gate.outputContract(call);
       const value = await run(isUnsafe ? args : structuredClone(decided));
       const { maxBytes = DEFAULT_MAX_BYTES, checks = [] } = contract ?? {};

@@ -57,12 +57,12 @@ export function toolApproval(
     if (!isObject(tool)) return { type: 'denied', reason: `There is no tool '${toolName.slice(0, 64)}'` };
     // Its own call is the one that is decided and recorded.
     if (readGatedTool(tool) === undefined) {
-      const isApproved = approvalIn(about, input);
+      const isApproved = approvalIn(about, toolName, input);
       const refused = await toTool(toolName, tool).decide(input, about, isApproved);
       const isAsked = refused?.decision === 'require_approval' && gated.asksByFramework;
       // After an answer that does not count the SDK would make the call, unless it is denied.
       if (isAsked && !isAnsweredIn(about)) {
-        noteAsked(toolCall.toolCallId, input);
+        noteAsked(toolCall.toolCallId, toolName, input);
         return { type: 'user-approval', reason: refused.message };
       }
       if (refused !== undefined) return { type: 'denied', reason: refused.message };

@@ -1,8 +1,8 @@
 /** What words say of code, whatever program they are for: an option by its name, a shell, a call, an escape. */
 
-/** `--pager`, `--ssh-cmd`, `-exec`, `--pre`: what stands there is run. */
+/** `--pager`, `--ssh-cmd`, `-exec`, `-DCMAKE_C_COMPILER_LAUNCHER`: what stands there is run. */
 const RUNS =
-  /^--?(?:[a-z\d]+-)*(?:exec|execute|eval|command|cmd|rsh|pager|editor|engine|preload|hook|askpass|interpreter|shell|shell-escape|pre)(?:=|$)/;
+  /^--?(?:[a-z\d]+[-_])*(?:exec|toolexec|vettool|launcher|linker|execute|eval|command|cmd|rsh|pager|editor|engine|preload|hook|askpass|interpreter|shell|shell-escape|pre)(?:=|$)/i;
 /** A shell as a word of its own, or at the start of a part of a word. */
 const A_SHELL = /(?:^|[\s=:'"({!|@])(?:\/(?:usr\/)?bin\/)?(?:ba|da|z|k|c|tc|fi|a)?sh(?=$|[\s)'"}])/;
 /** A call in the languages in which one runs programs; an escape to the shell; a module that is its own address. */

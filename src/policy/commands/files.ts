@@ -229,7 +229,8 @@ function namedFiles(program: string, words: readonly CommandWord[]): readonly Co
   const isRead = program === 'git' && GIT_READS.test(words[0]?.value ?? '');
   const others: CommandAction[] = places.map((url) => ({ kind: 'name_url', url }));
   const paths = words.flatMap(({ value, text }, at) => {
-    if (text.length > MAX_WORD || isSaid(text, words[at - 1]?.value)) return [];
+    const before = words[at - 1]?.value ?? '';
+    if (text.length > MAX_WORD || isSaid(text, before)) return [];
     const [url = REMOTE.exec(text)?.[0]] = URLS.exec(value ?? text) ?? [];
     if (url !== undefined && program !== 'wget') others.push({ kind: 'name_url', url });
     if (value === undefined) {
@@ -239,12 +240,15 @@ function namedFiles(program: string, words: readonly CommandWord[]): readonly Co
     }
     const isJson = /^[\w-]*=?[{[]/.test(value);
     if (PATTERNS.test(value)) return [];
-    // A hidden file that is not there yet; after a long option it may be a query.
-    if (/^\.\w[\w.-]*$/.test(value) && words[at - 1]?.text.startsWith('--') !== true) return [`./${value}`];
     if (/\s/.test(value) && !isJson && !value.startsWith('-')) return [value];
     const local = value.replace(URLS, '').replaceAll(/file:\/*(?=\/)/gi, '');
     const [, joined = local] = /^-[A-Za-z]((?:[~.]|[\w.-]*\/).*)$/.exec(local) ?? [];
-    return [joined, ...joined.split(isJson ? /[\s=,:;@"'{}[\]]+/ : /[\s=,:;@]/)];
+    const isQuery = program === 'gh' && before === '-q';
+    const isDotted = isQuery || DOTTED.test(value) || (before.startsWith('-') && DOTTED.test(before));
+    // A hidden file that is not there yet.
+    return [joined, ...joined.split(isJson ? /[\s=,:;@"'{}[\]]+/ : /[\s=,:;@"']/)].map((part) =>
+      !isDotted && HIDDEN.test(part) ? `./${part}` : part,
+    );
   });
   const named = [...new Set(paths)].filter((path) => path !== '' && !/^-./.test(path) && !STREAMS.test(path));
   const files = named.map((path): CommandAction => {
@@ -256,8 +260,12 @@ function namedFiles(program: string, words: readonly CommandWord[]): readonly Co
 
 /** What is left out, by its name. */
 const PATTERNS = /^--(?:exclude|ignore)(?:-(?:dir|pattern|glob))?=(?!.*\/)/;
+const HIDDEN = /^\.(?!\d+$)\w[\w.-]*$/;
+/** Options whose values have dots and are no files: queries, endings of names, what is left out. */
+const DOTTED =
+  /^(?:-{0,2}[\w-]*(?:jq|jsonpath|query|filter|select|field|format|template|pattern|loader|\bexts?|extension|suffix|ignore|exclude)(?:e?s)?(?:-(?:path|dir|file|glob|pattern)s?)?)(?=$|[=:])/i;
 /** Verbs of git that write none of the files they name. */
-const GIT_READS = /^(?:add|blame|commit|diff|grep|log|ls-files|rev-parse|show|status)$/;
+const GIT_READS = /^(?:add|blame|check-ignore|commit|diff|grep|log|ls-files|rev-parse|show|status)$/;
 /** `host:path` after these verbs of git; after the first ones refspecs follow. */
 const GIT_REACHES = /^(?:(push|fetch|pull)|clone|ls-remote|remote|submodule|[fs]e\w+-pack)$/;
 
