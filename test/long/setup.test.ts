@@ -224,12 +224,18 @@ const BUILT_FIRST = {
   dependencies: { '@modelcontextprotocol/sdk': '1' },
   scripts: { build: 'mkdir -p dist && cp server.mjs dist', start: 'npm run build && node dist/server.mjs' },
 };
-for (const [name, manifest] of [
-  ['mcp', { bin: 'server.mjs' }],
-  ['mcp that its command builds first', BUILT_FIRST],
+const BY_FRAMEWORK = {
+  'server.mjs': "import 'frame';",
+  'node_modules/frame/index.js': "import './lib/server.mjs';",
+  'node_modules/frame/lib/server.mjs': SERVER,
+};
+for (const [name, manifest, files] of [
+  ['mcp', { bin: 'server.mjs' }, { 'server.mjs': SERVER }],
+  ['mcp that its command builds first', BUILT_FIRST, { 'server.mjs': SERVER }],
+  ['mcp by a framework', { bin: 'server.mjs' }, BY_FRAMEWORK],
 ] as const)
   test(`setup greets an MCP server on stdio, and sees a span of it: ${name}`, async () => {
-    await writeFiles(join(folder, name), { 'server.mjs': SERVER, 'package.json': JSON.stringify(manifest) });
+    await writeFiles(join(folder, name), { ...files, 'package.json': JSON.stringify(manifest) });
     await assertSpanArrives(name, /A span arrived: \S+ \(mcp-observatory\/mcp\)/);
   });
 
