@@ -62,7 +62,7 @@ const GREETING = [
 
 const MAX_CODE_BYTES = 8 * 1024 * 1024;
 const MAX_FILES = 500;
-const ON_STDIO = /StdioServerTransport|server\/stdio/;
+const ON_STDIO = /\bStdio(?:Server)?Transport\b|server\/stdio/;
 const IMPORTED = /(?:\bfrom|\bimport|\brequire\() ?['"]((?:@[\w.-]+\/)?[\w.-]+)/g;
 
 /** Whether a file starts an MCP server that reads its stdin: itself, or by a framework that it imports. */
