@@ -196,7 +196,7 @@ for (const wrapped of ['', ' inside a wrapping processor']) {
     await using theirs = await OtlpCollector.start();
     const { code, stdout, stderr } = await run('own-sdk.mjs', ['plain'], {
       EARLY: 'yes',
-      WRAPPED: wrapped,
+      SENDING: wrapped && 'wrapped',
       OWN_URL: `${theirs.url}/v1/traces`,
     });
     assert.deepEqual([code, stdout, stderr], [0, '', '']);
@@ -210,6 +210,28 @@ for (const wrapped of ['', ' inside a wrapping processor']) {
     assert.ok(collector.spans.every(({ attributes }) => attributes['own.sdk'] === true));
   });
 }
+
+test('spans of an application whose own SDK sends none go to the receiver of the environment', async () => {
+  const { stderr } = await run('own-sdk.mjs', ['plain'], { SENDING: 'none', EARLY: 'yes' });
+  assert.equal(stderr, '');
+  await collector.until((spans) => spans.length === 2);
+  assert.ok(collector.spans.every(({ attributes }) => attributes['own.sdk'] === true));
+});
+
+test('where an own SDK hides its exporter, stderr says so only if no span went to the receiver of the environment', async () => {
+  const fine = await run('own-sdk.mjs', ['plain'], { SENDING: 'hidden' });
+  assert.deepEqual([fine.stderr, collector.spans.length], ['', 1]);
+  await using theirs = await OtlpCollector.start();
+  const { stderr } = await run('own-sdk.mjs', ['plain'], {
+    SENDING: 'hidden',
+    OWN_URL: `${theirs.url}/v1/traces`,
+  });
+  assert.match(
+    stderr,
+    /where the application's SDK sends its spans is not seen\. If localhost:\d+ gets none, /,
+  );
+  assert.equal(theirs.spans.length, 1);
+});
 
 test('at OTEL_LOG_LEVEL=info stderr says which model SDK was hooked', async () => {
   const { stderr, stdout } = await run('app.cjs', ['openai', 'plain'], { OTEL_LOG_LEVEL: 'info' });

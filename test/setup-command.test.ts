@@ -74,18 +74,22 @@ const CASES: Readonly<Record<string, readonly [Record<string, string>, Record<st
   'tools of packages that start the program': [
     {
       'package.json':
-        '{"scripts":{"start":"A=1 serve-it ./build","dev":"npx serve-it","start:b":"NODE_OPTIONS=-x serve-it","serve":"other"}}',
-      'node_modules/.bin/serve-it': '',
+        '{"scripts":{"start":"A=1 serve-it ./build","dev":"npx linked-it","start:b":"NODE_OPTIONS=-x serve-it","start:c":"native-it","start:d":"shell-it","serve":"other"}}',
+      'node_modules/.bin/serve-it': '#!/usr/bin/env -S node --x\n',
+      'node_modules/.bin/linked-it':
+        '#!/bin/sh\nexport NODE_PATH="/node/modules"\n  exec node  "$basedir/../linked-it/main.js" "$@"\n',
+      'node_modules/.bin/native-it': '\x7fELF node',
+      'node_modules/.bin/shell-it': '#!/bin/sh\nexport NODE_PATH="/node/modules"\n"$basedir/../it" "$@"\n',
     },
     {
       'package.json':
-        '{"scripts":{"start":"NODE_OPTIONS=\'--import mcp-observatory/register\' A=1 serve-it ./build","dev":"NODE_OPTIONS=\'--import mcp-observatory/register\' npx serve-it","start:b":"NODE_OPTIONS=-x serve-it","serve":"other"}}',
+        '{"scripts":{"start":"NODE_OPTIONS=\'--import mcp-observatory/register\' A=1 serve-it ./build","dev":"NODE_OPTIONS=\'--import mcp-observatory/register\' npx linked-it","start:b":"NODE_OPTIONS=-x serve-it","start:c":"native-it","start:d":"shell-it","serve":"other"}}',
     },
   ],
   'tools beside a program of their own folder': [
     {
       'package.json': '{"scripts":{"start":"node app.js","dev":"compile-it --watch"}}',
-      'node_modules/.bin/compile-it': '',
+      'node_modules/.bin/compile-it': '#!/usr/bin/env node\n',
     },
     {
       'package.json':

@@ -85,62 +85,11 @@ function findProcessors(provider: TracerProvider): OtherProcessors | undefined {
   };
 }
 
-function listProcessors(provider: TracerProvider): SpanProcessor[] | undefined {
+export function listProcessors(provider: TracerProvider): SpanProcessor[] | undefined {
   const active: unknown = Reflect.get(provider, '_activeSpanProcessor');
   const list: unknown =
     typeof active === 'object' && active !== null ? Reflect.get(active, '_spanProcessors') : undefined;
   return Array.isArray(list) ? (list as SpanProcessor[]) : undefined;
-}
-
-/**
- * Whether an application's SDK sends to addresses, and to none of the receiver that was asked for by its endpoint. Where no
- * address is seen, as of exporters that are not OTLP, nobody can tell, which is said.
- */
-export function sendsElsewhere(provider: TracerProvider, endpoint: string | undefined): boolean {
-  const asked = endpoint === undefined ? undefined : toReceiver(endpoint);
-  const processors = listProcessors(provider);
-  if (asked === undefined || processors === undefined) return false;
-  // Processors may wrap others. What waits in them holds addresses too: only those of exporters count.
-  const exporters = processors.flatMap((one) => listWithin(one).filter(isExporter));
-  const texts = exporters.flatMap(listWithin).filter((one) => typeof one === 'string');
-  const receivers = texts.map(toReceiver);
-  const known = receivers.filter((one) => one !== undefined);
-  if (known.length === 0)
-    diag.warn(
-      `mcp-observatory: where the application's SDK sends its spans is not seen. If ${printable(asked)} gets none, give the SDK an exporter for it`,
-    );
-  if (known.length === 0 || known.includes(asked)) return false;
-  diag.info(
-    `mcp-observatory: the application's SDK sends its spans to ${printable(known.join(', '))}; they go to ${printable(asked)} too`,
-  );
-  return true;
-}
-
-/** Host and port; the two ports of OTLP are of one receiver. */
-function toReceiver(address: string): string | undefined {
-  const text = /^[\w.-]+:\d+$/.test(address) ? `http://${address}` : address;
-  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) return undefined;
-  const { hostname, port, protocol } = new URL(text);
-  const host = /^(?:127\.|\[::1\]|0\.0\.0\.0)/.test(hostname) ? 'localhost' : hostname;
-  return `${host}:${port === '4317' ? '4318' : port || (protocol === 'https:' ? '443' : '80')}`;
-}
-
-const MAX_MEMBERS = 500;
-
-/** What an object holds, and what is in that. Getters of strangers are not called: they may throw. */
-function listWithin(top: unknown): readonly unknown[] {
-  const members = new Set([top]);
-  for (const one of members) {
-    if (typeof one !== 'object' || one === null) continue;
-    const held = Object.values(Object.getOwnPropertyDescriptors(one)).map(({ value }): unknown => value);
-    if (one instanceof Map || one instanceof Set) held.push(...one.values());
-    for (const each of held) if (members.size < MAX_MEMBERS) members.add(each);
-  }
-  return [...members];
-}
-
-function isExporter(one: unknown): boolean {
-  return typeof one === 'object' && one !== null && 'export' in one;
 }
 
 /** The same span, of the service that the application names in its SDK. */

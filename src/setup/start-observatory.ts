@@ -12,13 +12,14 @@ import { drainShadows } from '../execution/index.ts';
 import { openCalls, watchOwnWires } from '../instrumentation/index.ts';
 import { DeferredEnrichment, Enricher, type ObservatorySpanProcessorOptions } from '../processor/index.ts';
 import { FlushAfterResponse } from './after-response.ts';
-import { joinSdk, type OtherProcessors, sendsElsewhere } from './beside-sdk.ts';
+import { joinSdk, type OtherProcessors } from './beside-sdk.ts';
 import { createExitDeadline, type ExitDeadline, type ExitHandlers, flushOnExit } from './exit.ts';
 import { type Destinations, exportNow } from './last-export.ts';
 import { type ManagedMeterProvider, startMetrics, startMetricsBeside } from './meter-provider.ts';
 import { type ResolvedStartOptions, resolveStartOptions, type StartOptions } from './options.ts';
 import { registerGlobally } from './register-globally.ts';
 import { hasNoHooks } from './registration/index.ts';
+import { sendsElsewhere } from './sends-elsewhere.ts';
 import { openSender, openStore } from './stores.ts';
 
 /** A running SDK; `await using` it, or call `shutdown()`. */

@@ -1,7 +1,7 @@
 /** `mcp-observatory setup` in applications as strangers have them: each ends in a span, and each file is restored. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Consumers, ROOT } from '../support/consumer.ts';
@@ -219,12 +219,25 @@ test('setup says what it waits for where nothing runs without an account, and wr
   assert.deepEqual([await filesIn(at), await filesIn(home)], before);
 });
 
-test('setup greets an MCP server on stdio, and sees a span of it', async () => {
-  await mkdir(join(folder, 'mcp'));
-  await cp(join(ROOT, 'test/fixtures/frames/stdio-server.mjs'), join(folder, 'mcp/server.mjs'));
-  await writeFile(join(folder, 'mcp/package.json'), '{"bin":"server.mjs"}');
-  await assertSpanArrives('mcp', /A span arrived: \S+ \(mcp-observatory\/mcp\)/);
-});
+const SERVER = await readFile(join(ROOT, 'test/fixtures/frames/stdio-server.mjs'), 'utf8');
+const BUILT_FIRST = {
+  dependencies: { '@modelcontextprotocol/sdk': '1' },
+  scripts: { build: 'mkdir -p dist && cp server.mjs dist', start: 'npm run build && node dist/server.mjs' },
+};
+const BY_FRAMEWORK = {
+  'server.mjs': "import 'frame';",
+  'node_modules/frame/index.js': "import './lib/server.mjs';",
+  'node_modules/frame/lib/server.mjs': SERVER,
+};
+for (const [name, manifest, files] of [
+  ['mcp', { bin: 'server.mjs' }, { 'server.mjs': SERVER }],
+  ['mcp that its command builds first', BUILT_FIRST, { 'server.mjs': SERVER }],
+  ['mcp by a framework', { bin: 'server.mjs' }, BY_FRAMEWORK],
+] as const)
+  test(`setup greets an MCP server on stdio, and sees a span of it: ${name}`, async () => {
+    await writeFiles(join(folder, name), { ...files, 'package.json': JSON.stringify(manifest) });
+    await assertSpanArrives(name, /A span arrived: \S+ \(mcp-observatory\/mcp\)/);
+  });
 
 test('setup says why no span arrived', async () => {
   await mkdir(join(folder, 'silent'));

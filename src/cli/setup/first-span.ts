@@ -1,9 +1,11 @@
 /** Runs a program once and waits until a span of it arrives. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { isPackageScope } from '../../base/index.ts';
@@ -58,12 +60,36 @@ const GREETING = [
   { id: 2, method: 'tools/list' },
 ].map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 
-const MAX_ENTRY_BYTES = 8 * 1024 * 1024;
+const MAX_CODE_BYTES = 8 * 1024 * 1024;
+const MAX_FILES = 500;
+const ON_STDIO = /\bStdio(?:Server)?Transport\b|server\/stdio/;
+const IMPORTED = /(?:\bfrom|\bimport|\brequire\() ?['"]((?:@[\w.-]+\/)?[\w.-]+)/g;
 
-/** Whether a file starts an MCP server that reads its stdin. */
+/** Whether a file starts an MCP server that reads its stdin: itself, or by a framework that it imports. */
 export function isOnStdio(entry: string): boolean {
-  if (statSync(entry).size > MAX_ENTRY_BYTES) return false;
-  return /StdioServerTransport|server\/stdio|transportType: ?['"]stdio/.test(readFileSync(entry, 'utf8'));
+  const text = readCode(entry);
+  if (ON_STDIO.test(text)) return true;
+  const { paths } = createRequire(entry).resolve;
+  const names = new Set([...text.matchAll(IMPORTED)].map(([, name = '']) => name));
+  // The SDKs hold all transports, and start none.
+  return [...names]
+    .filter((name) => !name.startsWith('@modelcontextprotocol/'))
+    .flatMap((name) => (paths(name) ?? []).map((place) => join(place, name)))
+    .some((folder) => listCode(folder).some((file) => ON_STDIO.test(readCode(file))));
+}
+
+function readCode(file: string): string {
+  return statSync(file).size > MAX_CODE_BYTES ? '' : readFileSync(file, 'utf8');
+}
+
+/** Files of a package. */
+function listCode(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.[cm]?js$/.test(name) && !name.includes('node_modules'))
+    .slice(0, MAX_FILES)
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(path).isFile());
 }
 
 /** Sends MCP's handshake to where most servers over HTTP have their endpoint. A server that is not MCP refuses it. */

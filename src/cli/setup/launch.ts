@@ -1,5 +1,5 @@
 /** How a program comes to load `mcp-observatory/register`: the flags that what starts it takes. */
-import { existsSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 
@@ -32,7 +32,7 @@ export interface Launch {
   readonly command: string;
   /** The file that it runs, in the folder, there or not; null where that is not seen. */
   readonly entry: string | null;
-  /** Whether it is a tool of a package, which may start anything. */
+  /** Whether it is a tool of a package, a program of Node that may start others. */
   readonly isTool: boolean;
 }
 
@@ -79,11 +79,24 @@ function listCommands(command: string): Word[][] {
   return commands;
 }
 
-/** Whether it is a command of a package that the folder has, which mostly is a program of Node. */
+/** Whether it is a command of a package that the folder has, and a program of Node: others take no options of it. */
 function hasTool(folder: string, name: string): boolean {
   if (process.platform === 'win32' || !/^[\w@.-]+$/.test(name)) return false;
   const places = createRequire(join(folder, 'package.json')).resolve.paths(name) ?? [];
-  return places.some((place) => existsSync(join(place, '.bin', name)));
+  const path = places.map((place) => join(place, '.bin', name)).find(isFile);
+  // Where package managers set no link, a script of the shell starts it.
+  const text = path === undefined ? '' : readBeginning(path);
+  return /^#!.*\bnode\b/.test(text) || /^ *exec node /m.test(text);
+}
+
+function readBeginning(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(4 * MAX_CHARS);
+    return bytes.toString('latin1', 0, readSync(file, bytes));
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Whether it starts a file, and no other program for it. */

@@ -223,15 +223,15 @@ async function runOnce(
   say(`Running: ${printableLine(command)}`);
   io.stderr.writeLine(`Waiting up to ${waitMs / 1000} s for a span. A server needs a request meanwhile.`);
   const isMcp = kinds.some((kind) => kind.includes('MCP'));
+  // What the command builds first is not there yet.
+  const isStdioServer = entry !== null && (existsSync(entry) ? isOnStdio(entry) : isMcp);
   const onAddress = (url: URL) => {
     io.stderr.writeLine(`It names ${url.origin}: send it a request that calls a model or a tool.`);
-    if (isMcp) void greetOverHttp(url);
+    if (isMcp || isStdioServer) void greetOverHttp(url);
   };
   using ending = new EndingSignal();
   const stopped = new AbortController();
   void ending.wait().then(() => stopped.abort());
-  // What the command builds first is not there yet.
-  const isStdioServer = entry !== null && (existsSync(entry) ? isOnStdio(entry) : isMcp);
   const run = { command, folder, env: io.env, isStdioServer, waitMs, signal: stopped.signal, onAddress };
   const result = await awaitFirstSpan(run);
   report.span = result.span;
