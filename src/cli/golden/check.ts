@@ -29,8 +29,8 @@ program departs: prompt, tool definition, parameter, argument, order, added or m
 on tokens, cost and time. The program needs no key, network or server. It finds the golden's path in
 MCP_OBSERVATORY_GOLDEN.
 
-  --live-tools       run the tools for real: their calls are compared, what they return is not
-  --live-model       ask the model for real: its requests are compared but for what it said, tokens and cost are its own
+  --live-tools       run the tools for real; what they return does not count
+  --live-model       ask the model for real; what it says does not count
   --update           record anew each golden from which the program departs, or that is not there yet, with real models
                      and servers
   --twice            with --update, learn what is volatile (times, ids, ports, counters) from a second run, which is

@@ -69,7 +69,7 @@ export function contentMembers(exchanges: readonly ProviderExchange[]): Readonly
 }
 
 /** The sides of a replayed program that run for real. */
-export interface Live {
+export interface LiveSides {
   readonly tools?: boolean;
   readonly model?: boolean;
 }
@@ -82,7 +82,7 @@ export interface Live {
 export function toContent(
   { path, body }: WireRequest,
   known: ReadonlySet<string>,
-  live: Live,
+  live: LiveSides,
 ): RequestContent {
   const given = isObject(body) ? body : {};
   const model = askedModel(path, body);

@@ -18,7 +18,7 @@ export {
   contentMembers,
   contentMessages,
   contentTools,
-  type Live,
+  type LiveSides,
   oddFinish,
   type RequestContent,
   toContent,

@@ -41,7 +41,7 @@ export function findNamedDates(text: string, times: readonly number[]): Span[] {
   const found: Span[] = [];
   for (const { 0: word, index } of text.matchAll(WORD)) {
     for (const month of months) {
-      if (!namesOf('month', month).has(word.toLowerCase())) continue;
+      if (!listNames('month', month).has(word.toLowerCase())) continue;
       const span = readAround(text, index, word.length, month, isOne);
       if (span !== undefined) found.push(span);
     }
@@ -101,7 +101,7 @@ function withWeekday(
     found !== null &&
     [0, 1, 2, 3, 4, 5, 6].some(
       (weekday) =>
-        namesOf('weekday', weekday).has((found[1] ?? '').toLowerCase()) && isOne({ ...wanted, weekday }),
+        listNames('weekday', weekday).has((found[1] ?? '').toLowerCase()) && isOne({ ...wanted, weekday }),
     );
   const before = WEEKDAY_BEFORE.exec(text.slice(Math.max(0, from - BEFORE), from));
   if (isName(before)) return [from - (before?.[0].length ?? 0), to];
@@ -127,7 +127,7 @@ function listDays(times: readonly number[]): Day[] {
 const known = new Map<string, ReadonlySet<string>>();
 
 /** The last words of the names of a month (from 1) or weekday (from 0), in small letters, in every language. */
-function namesOf(part: 'month' | 'weekday', at: number): ReadonlySet<string> {
+function listNames(part: 'month' | 'weekday', at: number): ReadonlySet<string> {
   const key = `${part} ${at}`;
   const before = known.get(key);
   if (before !== undefined) return before;

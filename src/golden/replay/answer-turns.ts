@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { Finding, Golden, Live, Pace, ProviderExchange } from '../file/index.ts';
+import type { Finding, Golden, LiveSides, Pace, ProviderExchange } from '../file/index.ts';
 
 /** After an answer, the next one waits so many turns of the event loop, for the program to take up the first. */
 const GAP_TURNS = 12;
@@ -42,7 +42,7 @@ export class AnswerTurns {
   readonly findings: Finding[] = [];
 
   /** @param live what runs for real, and has no turns */
-  constructor({ provider_responses: exchanges, mcp_cassette: cassette }: Golden, live: Live) {
+  constructor({ provider_responses: exchanges, mcp_cassette: cassette }: Golden, live: LiveSides) {
     const calls = live.tools ? [] : [...(cassette?.calls ?? []), ...(cassette?.offers ?? [])];
     // Of conversations that go on at the same time, which is ahead is chance.
     this.#isInOrder = exchanges.every(({ order }, index) => {

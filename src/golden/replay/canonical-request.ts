@@ -2,7 +2,7 @@
 import { isObject, stringAt } from '../../json/index.ts';
 import { isNotice } from '../../orchestrator/index.ts';
 import { isImageLabel } from '../../wire/index.ts';
-import type { Live, WireRequest } from '../file/index.ts';
+import type { LiveSides, WireRequest } from '../file/index.ts';
 
 /** The part of a path that names the API, after any host, version or gateway prefix. */
 const API_ENDS = ['/chat/completions', '/responses', '/messages', '/models/'] as const;
@@ -15,7 +15,7 @@ const RESULT_LEFT_OUT = '[tool result]';
  *
  * @param live what runs for real: tool results are left out, or what the model said.
  */
-export function canonicalRequest(request: WireRequest, live: Live): Record<string, unknown> {
+export function canonicalRequest(request: WireRequest, live: LiveSides): Record<string, unknown> {
   const body = live.tools ? withoutResults(request.body) : request.body;
   return {
     method: request.method,
@@ -25,7 +25,7 @@ export function canonicalRequest(request: WireRequest, live: Live): Record<strin
 }
 
 /** The part that requests at the same position of a conversation share, apart from their wording. */
-export function describeRequest(request: WireRequest, index: number): Record<string, unknown> {
+export function describeTurn(request: WireRequest, index: number): Record<string, unknown> {
   const body = (request.body ?? {}) as Record<string, unknown>;
   const messages = body.messages ?? body.contents ?? body.input;
   return {

@@ -8,7 +8,7 @@ import {
   fromWireResponse,
   type Golden,
   GoldenMismatchError,
-  type Live,
+  type LiveSides,
   type Matcher,
   OFFERS,
   type ProviderExchange,
@@ -19,7 +19,7 @@ import {
   type WireResponse,
 } from '../file/index.ts';
 import { AnswerTurns } from './answer-turns.ts';
-import { canonicalRequest, describeRequest } from './canonical-request.ts';
+import { canonicalRequest, describeTurn } from './canonical-request.ts';
 import { CassettePlayer } from './cassette-player.ts';
 import { Entries, type Found } from './matching.ts';
 
@@ -57,7 +57,7 @@ const OPTIONS: OptionKinds<PlayerOptions> = {
  */
 export class GoldenPlayer {
   readonly #golden: Golden;
-  readonly #live: Live;
+  readonly #live: LiveSides;
   readonly #inOrder: boolean;
   readonly #exchanges: Entries<ProviderExchange>;
   /** Members of the content by which requests are matched; undefined for a golden that holds whole requests. */
@@ -137,7 +137,7 @@ export class GoldenPlayer {
   };
 
   /** Compares a request that the model answers for real. A miss is kept. */
-  compareRequest(request: WireRequest): void {
+  compareRequest(request: ProviderExchange['request']): void {
     const canonical = this.scrubber.cleanKnown(this.#canonical(FORMS.clean(request), this.#taken));
     const found = this.#exchanges.take(canonical, canonical);
     if (found !== undefined) {
@@ -193,7 +193,7 @@ export class GoldenPlayer {
 
   /** The key by which requests are matched. @param index position among all requests. */
   #canonical(request: WireRequest, index: number): Record<string, unknown> {
-    if (this.#inOrder) return describeRequest(request, index);
+    if (this.#inOrder) return describeTurn(request, index);
     if (this.#content === undefined) return canonicalRequest(request, this.#live);
     return { body: toContent(request, this.#content, this.#live) };
   }
