@@ -123,17 +123,49 @@ test('with live tools a request is the same whatever a tool said: text, error, i
   const other = conversation('failed at 12:01', 'AAAA').with(-1, userText(`${recoveryPrompt([])} 12:01`));
   for (const { apis } of WIRE_PROVIDERS) {
     for (const { name, writeRequest } of apis) {
-      const keyOf = (messages: readonly ModelMessage[], liveTools: boolean) => {
-        const body = writeRequest({ model: 'gemini-2.5-pro', messages, tools: [] });
-        return canonicalRequest(
-          { method: 'POST', path: '/v1/x', headers: {}, body: body as JsonObject },
-          liveTools,
-        );
-      };
+      const keyOf = (messages: readonly ModelMessage[], live: object) =>
+        canonicalRequest(toRequest(writeRequest({ model: 'gemini-2.5-pro', messages, tools: [] })), live);
       const recorded = conversation('failed at 11:59', 'BBBB');
-      assert.deepEqual(keyOf(recorded, true), keyOf(other, true), name);
-      assert.notDeepEqual(keyOf(recorded, false), keyOf(other, false), name);
+      assert.deepEqual(keyOf(recorded, { tools: true }), keyOf(other, { tools: true }), name);
+      assert.notDeepEqual(keyOf(recorded, {}), keyOf(other, {}), name);
     }
+  }
+});
+
+const toRequest = (body: unknown) => ({
+  method: 'POST',
+  path: '/v1/x',
+  headers: {},
+  body: body as JsonObject,
+});
+
+test('with a live model a request is the same whatever the model said, but not for another prompt or result', () => {
+  const conversation = (id: string, said: string, prompt: string, result: string): ModelMessage[] => [
+    userText(prompt),
+    {
+      role: 'assistant',
+      parts: [
+        { type: 'text', text: said },
+        { type: 'tool_call', id, name: 't', arguments: { said } },
+      ],
+    },
+    {
+      role: 'tool',
+      parts: [
+        { type: 'tool_result', id, name: 't', content: [{ type: 'text', text: result }], isError: false },
+      ],
+    },
+  ];
+  for (const { name, writeRequest } of WIRE_PROVIDERS.flatMap(({ apis }) => apis)) {
+    const keyOf = (...parts: Parameters<typeof conversation>) => {
+      const messages = conversation(...parts);
+      const body = writeRequest({ model: 'gemini-2.5-pro', messages, tools: [] });
+      return canonicalRequest(toRequest(body), { model: true });
+    };
+    const recorded = keyOf('c1', 'I look.', 'Look.', '7');
+    assert.deepEqual(keyOf('d2', 'I shall look.', 'Look.', '7'), recorded, name);
+    assert.notDeepEqual(keyOf('c1', 'I look.', 'Look!', '7'), recorded, name);
+    assert.notDeepEqual(keyOf('c1', 'I look.', 'Look.', '8'), recorded, name);
   }
 });
 

@@ -237,7 +237,7 @@ const TELLS = `
 const { OTHER, APP_PIN_KEY, DATABASE_URL = '', DB_PASSWORD } = process.env;
 process.env.LATE_TOKEN = OTHER ? OTHER + '-late' : '';
 const password = decodeURIComponent(/:([^:@]*)@/.exec(DATABASE_URL)?.[1] ?? '');
-const content = 'Log in to postgres with ' + password + ' or ' + DB_PASSWORD + ', key ' + APP_PIN_KEY + '.';
+const content = 'Log in to postgres with ' + password + ' or ' + DB_PASSWORD + ', key ' + APP_PIN_KEY + ' or ' + process.env.FORM + (process.env.AFTER ?? '') + '.';
 const messages = [
   { role: 'system', content: 'It is ' + new Date().toISOString() + '. ' + content + process.env.ADDED },
   { role: 'user', content: JSON.stringify({ text: process.env.LATE_TOKEN, turns: [{ text: 'told' }] }) },
@@ -254,6 +254,7 @@ test('no secret of the environment is in a golden, and a replay takes others in 
     ADDED: '',
     OTHER: 'quoted"value',
     APP_PIN_KEY: 'only-the-name-tells',
+    FORM: ['ghp', '_R8vKq2LmXw7TbZ4nYc1PdFh6JsGa9UeVo3Ki'].join(''),
     DATABASE_URL: 'postgres://postgres:sword%2Ffish@db/app',
     DB_PASSWORD: 'correct horse battery',
     PGPASSWORD: 'postgres',
@@ -269,6 +270,8 @@ test('no secret of the environment is in a golden, and a replay takes others in 
   }
   const changed = await run('replay', golden, program, { ...env, ADDED: ' Be rude.' });
   assert.match(changed.stderr, /messages\[0\]\.content: .* Be rude\./);
+  const right = await run('replay', golden, program, { ...env, AFTER: ' and be rude' });
+  assert.match(right.stderr, /messages\[0\]\.content: .* and be rude/);
 });
 
 /** Tells a model what its user typed, which it gives to a tool as a password. */
@@ -345,6 +348,44 @@ while (answer.status === 'queued') {
   console.log(answer.status, answer.usage?.total_tokens);
 }
 `;
+
+/** Lists files before and after it asks a model, through `fetch` and `http`. */
+const LISTS_FILES = `
+import { get } from 'node:http';
+const { MODEL_URL } = process.env;
+const list = async (path) => console.log(await (await fetch(MODEL_URL + path)).text());
+await list('/v1/batches').catch((error) => console.log(error.message));
+await list('/health').catch((error) => console.log(error.message));
+const headers = { 'content-type': 'application/json' };
+const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] });
+console.log(await (await fetch(MODEL_URL + '/v1/chat/completions', { method: 'POST', headers, body })).text());
+await list('/v1/files?limit=2');
+await list('/v1/batches/b1');
+await new Promise((done) => get(MODEL_URL + '/v1/files', (response) => response.on('data', (data) => console.log(String(data))).on('end', done)));
+`;
+
+test('what is listed at a gateway beside its model is recorded, and what was listed before is said', async () => {
+  let count = 0;
+  const golden = join(tempDir(), 'run.json');
+  const program = ['--input-type=module', '-e', LISTS_FILES];
+  const server = await openLoopback((_, response) => {
+    count += 1;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ data: [count] }));
+  });
+  const live = await run('record', golden, program, { MODEL_URL: server.url });
+  await server.close();
+  assert.match(
+    live.stderr,
+    /What was got from \S+\/v1\/batches before a model was asked there is not recorded/,
+  );
+  const { description, provider_responses: exchanges } = await readGolden(golden);
+  assert.match(description, /^Not whole: What was got from/);
+  assert.equal(exchanges.length, 4);
+  const replayed = await run('replay', golden, program, { MODEL_URL: server.url });
+  const lines = (text: string) => text.trim().split('\n').slice(2);
+  assert.deepEqual(lines(replayed.stdout), lines(live.stdout), replayed.stderr);
+});
 
 test('an answer that is made in the background is recorded until it is there, on any host', async () => {
   let count = 0;
@@ -432,6 +473,58 @@ test('calls in another order end a program with code 1 and are named', async () 
   const { code, stderr } = await run('replay', golden, agent({ ...plan, reversed: true }), SERVER);
   assert.equal(code, 1, stderr);
   assert.match(stderr, /mcp_cassette\.calls\[0\]: asked after mcp_cassette\.calls\[1\]/);
+});
+
+test('what runs for real is compared with the golden: tools, arguments, order, prompts', async () => {
+  const http = spawn(process.execPath, [SERVER.MCP_SERVER, 'http']);
+  const port = String((await once(http.stdout, 'data'))[0]).trim();
+  await using other = await PlannedProvider.start(' otherwise');
+  const calls = [
+    { tool: 'add', args: { a: 1, b: 2 } },
+    { tool: 'fail', args: { a: 3 } },
+    { tool: 'picture', args: {} },
+  ];
+  const plan: Plan = {
+    agents: [[{ retries: 1, calls }, { text: 'done' }]],
+    oneByOne: true,
+    resource: 'note://one',
+  };
+  const changes: readonly (readonly [change: Partial<Plan>, tools: RegExp, model: RegExp])[] = [
+    [{}, /^$/, /^$/],
+    [{ stream: true }, /request\.body\.stream/, /request\.body\.stream/],
+    [{ dropArgument: 'b' }, /calls\[0\]\.arguments\.b: expected 2, got nothing/, /calls\[0\]\.arguments\.b/],
+    [{ reversed: true }, /calls\[0\]: asked after/, /calls\[0\]: asked after/],
+    [{ prompt: 'You are rude.' }, /messages\[0\]\.content: expected/, /messages\[0\]\.content: expected/],
+    [{ withoutTool: 'add' }, /body\.tools/, /body\.tools/],
+    [{ resource: 'note://two' }, /arguments\.uri: expected "note:\/\/one"/, /arguments\.uri: expected/],
+    [{ resource: '' }, /not use all of its golden: mcp_cassette\.calls\[3\]/, /mcp_cassette\.calls\[3\]/],
+    [
+      { agents: [...plan.agents, [{ text: 'more' }]] },
+      /no answer to this request/,
+      /no answer to this request/,
+    ],
+  ];
+  const ways = [{ ...SERVER }, { MCP_URL: `http://127.0.0.1:${port}/mcp` }];
+  try {
+    for (const way of ways) {
+      const { golden } = await recorded(agent(plan), way);
+      for (const [change, ofTools, ofModel] of changes) {
+        const changed = agent({ ...plan, ...change });
+        const tools = await run('replay', golden, changed, { ...way, MCP_OBSERVATORY_LIVE: 'tools' });
+        const gone =
+          'MCP_URL' in way ? { MCP_URL: 'http://127.0.0.1:9/mcp' } : { MCP_SERVER: '/gone/server.mjs' };
+        const env = { ...gone, MODEL_URL: other.url, MCP_OBSERVATORY_LIVE: 'model' };
+        const model = await run('replay', golden, changed, env);
+        const isSame = Object.keys(change).length === 0;
+        assert.match(tools.stderr, ofTools);
+        assert.match(model.stderr, ofModel);
+        assert.deepEqual([tools.code, model.code], isSame ? [0, 0] : [1, 1], JSON.stringify(change));
+        if (isSame) assert.match(model.stdout, /done otherwise/);
+      }
+    }
+  } finally {
+    http.kill();
+  }
 });
 
 test('golden check runs a program against each golden, and reports what departs in every form', async () => {
@@ -583,6 +676,10 @@ const CLOCK = `const { Date: Real, process: { env } } = globalThis;
   };
   const at = new Date();
   const forms = [at.toISOString(), at, at.toLocaleString(), at.toLocaleTimeString('en-GB'), at.toLocaleString('de-DE'),
+    ...['de', 'fr', 'es', 'pt', 'ru', 'pl', 'ja', 'ko', 'hu', 'en'].flatMap((language) =>
+      ['full', 'long', 'medium'].map((dateStyle) => at.toLocaleDateString(language, { dateStyle }))),
+    ...['de', 'fr', 'en'].map((language) => at.toLocaleDateString(language, { day: 'numeric', month: 'long' })),
+    at.toLocaleDateString('de', { day: '2-digit', month: '2-digit' }), at.toLocaleDateString('en-US', { day: '2-digit', month: '2-digit' }),
     at / 1000, at.toISOString().slice(0, 19).replaceAll(':', '-'), at.toISOString().slice(0, 10).replaceAll('-', '')];
   const ask = async (text, said) => {
     const messages = [{ role: 'system', content: said + ' Opened ' + (env.DAY ?? '2026-01-05T09:30:00Z') }, { role: 'user', content: JSON.stringify({ turns: [{ text }] }) }];

@@ -41,7 +41,7 @@ export async function openSource(name: string, script: Script): Promise<GoldenSo
  */
 export function exchangesOf(golden: Pick<Golden, 'provider_responses'>): unknown {
   return golden.provider_responses.map(({ request, response }) => ({
-    request: canonicalRequest(request, true),
+    request: canonicalRequest(request, { tools: true }),
     response,
   }));
 }

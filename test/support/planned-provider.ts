@@ -48,7 +48,11 @@ export class PlannedProvider implements AsyncDisposable {
   /** How often each turn of a conversation was asked for. */
   readonly #asked = new Map<string, number>();
 
-  private constructor() {
+  /** What sets its ids and texts apart from those of another one. */
+  readonly #mark: string;
+
+  private constructor(mark: string) {
+    this.#mark = mark;
     this.#server = createServer((request, response) => {
       void (async () => {
         let text = '';
@@ -58,8 +62,8 @@ export class PlannedProvider implements AsyncDisposable {
     });
   }
 
-  static async start(): Promise<PlannedProvider> {
-    const provider = new PlannedProvider();
+  static async start(mark = ''): Promise<PlannedProvider> {
+    const provider = new PlannedProvider(mark);
     await new Promise<void>((resolve) => provider.#server.listen(0, '127.0.0.1', resolve));
     return provider;
   }
@@ -76,8 +80,8 @@ export class PlannedProvider implements AsyncDisposable {
   async #answer({ messages, stream }: Asked, response: ServerResponse): Promise<void> {
     const said = messages.find(({ role }) => role === 'user')?.content ?? '{}';
     // What comes with an image is a list of parts.
-    const text = typeof said === 'string' ? said : said.find((part) => part.text !== undefined)?.text;
-    const { turns } = JSON.parse(text ?? '{}') as { turns: Turn[] };
+    const asText = typeof said === 'string' ? said : said.find((part) => part.text !== undefined)?.text;
+    const { turns } = JSON.parse(asText ?? '{}') as { turns: Turn[] };
     const at = messages.filter(({ role }) => role === 'assistant').length;
     const turn = turns[at] ?? { text: 'end' };
     const key = JSON.stringify(messages);
@@ -92,10 +96,11 @@ export class PlannedProvider implements AsyncDisposable {
     }
     const calls = turn.calls?.map(({ tool, args }, index) => ({
       index,
-      id: `call_${at}_${index}`,
+      id: `call_${at}_${index}${this.#mark}`,
       type: 'function',
       function: { name: tool, arguments: JSON.stringify(args) },
     }));
+    const text = turn.text === undefined ? undefined : turn.text + this.#mark;
     const usage = { prompt_tokens: 10 + at, completion_tokens: 5, total_tokens: 15 + at };
     const finish = calls === undefined ? 'stop' : 'tool_calls';
     const common = { id: `chat-${at}`, created: 1_700_000_000, model: 'gpt-test-1' };
@@ -103,7 +108,7 @@ export class PlannedProvider implements AsyncDisposable {
     if (stream !== true) {
       const whole = calls?.map(({ index: _, ...call }) => call);
       const called = whole === undefined ? {} : { tool_calls: whole };
-      const message = { role: 'assistant', content: turn.text ?? null, refusal: null, ...called };
+      const message = { role: 'assistant', content: text ?? null, refusal: null, ...called };
       response.writeHead(200, { 'content-type': 'application/json' });
       const choices = [{ index: 0, message, finish_reason: finish }];
       response.end(JSON.stringify({ ...common, object: 'chat.completion', choices, usage }));
@@ -114,7 +119,7 @@ export class PlannedProvider implements AsyncDisposable {
       object: 'chat.completion.chunk',
       choices: [{ index: 0, delta, finish_reason }],
     });
-    const words = (turn.text ?? '').split(/(?= )/).map((content) => chunk({ role: 'assistant', content }));
+    const words = (text ?? '').split(/(?= )/).map((content) => chunk({ role: 'assistant', content }));
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     for (const event of sse([...words, chunk(asked), { ...chunk({}, finish), usage }, '[DONE]'])) {
       response.write(event);

@@ -30,7 +30,7 @@ on tokens, cost and time. The program needs no key, network or server. It finds 
 MCP_OBSERVATORY_GOLDEN.
 
   --live-tools       run the tools for real; what they return does not count
-  --live-model       ask the model for real; only tool calls are compared
+  --live-model       ask the model for real; what it says does not count
   --update           record anew each golden from which the program departs, or that is not there yet, with real models
                      and servers
   --twice            with --update, learn what is volatile (times, ids, ports, counters) from a second run, which is

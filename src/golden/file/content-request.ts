@@ -68,20 +68,29 @@ export function contentMembers(exchanges: readonly ProviderExchange[]): Readonly
   return new Set([...bodies.flatMap((body) => Object.keys(body ?? {})), ...(hasSystem ? ['system'] : [])]);
 }
 
+/** The sides of a replayed program that run for real. */
+export interface LiveSides {
+  readonly tools?: boolean;
+  readonly model?: boolean;
+}
+
 /**
  * The content of a request as it is sent.
  * @param known names of the members that recorded requests have, `system` for messages of it; others are left out.
- * @param liveTools leave out tool results, which vary when tools run for real.
+ * @param live what runs for real: tool results are left out, or what the model said.
  */
 export function toContent(
   { path, body }: WireRequest,
   known: ReadonlySet<string>,
-  liveTools: boolean,
+  live: LiveSides,
 ): RequestContent {
   const given = isObject(body) ? body : {};
   const model = askedModel(path, body);
   const messages = contentMessages(parseRequest(given)).filter(
-    ({ role }) => !(liveTools && role === 'tool') && (role !== 'system' || known.has('system')),
+    ({ role }) =>
+      !(live.tools && role === 'tool') &&
+      !(live.model && role === 'assistant') &&
+      (role !== 'system' || known.has('system')),
   );
   return {
     ...(known.has('model') && model !== undefined ? { model } : {}),

@@ -87,7 +87,9 @@ export function isSameButFor(pattern: string, recorded: string, actual: string):
 }
 
 function isAlike(recorded: string, actual: string): boolean {
-  if (recorded === ONE_MARK) return isSecretLike(actual);
+  // What stands beside a secret that is known is none.
+  if (recorded === ONE_MARK)
+    return isSecretLike(actual) && (!actual.includes(ONE_MARK) || countWords(actual) === 1);
   if (actual.length > Math.max(2 * recorded.length, recorded.length + SPARE_LENGTH)) return false;
   const signs = new Set([...recorded, ...JOINTS]);
   return (

@@ -1,5 +1,6 @@
 import { isObject } from '../../json/index.ts';
 import type { Matcher, McpCall, ProviderExchange } from './format.ts';
+import { findNamedDates } from './named-dates.ts';
 import { learnPattern, toPattern } from './pattern.ts';
 
 /** A time in a text counts as the clock's if it lies within the run until the text was sent, or this near to that. */
@@ -114,7 +115,16 @@ function findMatcher(text: string, reading: Reading): Matcher | undefined {
   const parts = [...text.matchAll(TOKENS)]
     .filter(([token]) => isVolatile(token, reading))
     .map(({ 0: token, index }) => [index, index + token.length] as const);
-  return parts.length === 0 ? undefined : { volatile: toPattern(text, parts) };
+  const dates = /\d/.test(text) ? findNamedDates(text, reading.times) : [];
+  let end = 0;
+  const all = [...parts, ...dates]
+    .sort(([left, to], [right, other]) => left - right || other - to)
+    .filter(([from, to]) => {
+      const isFree = from >= end;
+      if (isFree) end = to;
+      return isFree;
+    });
+  return all.length === 0 ? undefined : { volatile: toPattern(text, all) };
 }
 
 function isVolatile(token: string, reading: Reading): boolean {

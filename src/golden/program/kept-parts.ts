@@ -1,6 +1,7 @@
 /** The parts of a recording under way, without their secrets: each is written as soon as it is known. */
 import { basename } from 'node:path';
 import { errorMessage, ownTurn } from '../../base/index.ts';
+import type { JsonObject } from '../../json/index.ts';
 import { Journal, type ProgramHead, type ProgramPart, Scrubber } from '../file/index.ts';
 import { say } from './say.ts';
 
@@ -11,7 +12,23 @@ const MAX_AT_ONCE = 64 * 1024;
 
 export const TOO_LARGE = `it is larger than ${MAX_CHARS} characters`;
 
-export class KeptParts {
+/** Where the parts of what a program exchanges go. */
+export interface Parts {
+  readonly scrubber: Scrubber;
+  /** Whether nothing more is taken. */
+  readonly isStopped: boolean;
+  /** An MCP server is asked for something; it is kept once it has answered. */
+  asked?(server: string, tool: string, args: JsonObject): void;
+  keep(part: ProgramPart): void;
+  /** When the parts so far are written, for which the program waits; undefined if they are. */
+  settled(): Promise<void> | undefined;
+  /** The program asks a model or a server in a way of which nothing is seen. */
+  miss(what: string): void;
+  attempt(this: void, work: () => void): void;
+  stop(error: unknown): void;
+}
+
+export class KeptParts implements Parts {
   readonly scrubber = new Scrubber();
   readonly #path: string;
   readonly #head: ProgramHead;
@@ -31,7 +48,6 @@ export class KeptParts {
     this.#head = { test_name: basename(path, '.json'), recorded_at: new Date().toISOString() };
   }
 
-  /** Whether nothing more is recorded. */
   get isStopped(): boolean {
     return this.#isStopped;
   }
@@ -54,7 +70,6 @@ export class KeptParts {
     this.#settled = settled;
   }
 
-  /** When the parts so far are written, for which the program waits; undefined if they are. */
   readonly settled = (): Promise<void> | undefined => this.#settled;
 
   /** A part takes the place of an earlier one: it does not overtake that. */
@@ -71,7 +86,6 @@ export class KeptParts {
     }
   }
 
-  /** The program asks a model or a server in a way of which nothing is recorded. */
   miss(what: string): void {
     say(what);
     this.#lack ??= what;

@@ -27,7 +27,9 @@ export class PlayedServers {
   /** Which of them was taken for what is reached so. */
   readonly #taken = new Map<string, string>();
   /** By the address that the program uses. */
-  readonly #open = new Map<string, { readonly name: string; server: PlayedServer }>();
+  readonly #open = new Map<string, PlayedServer>();
+  /** The names of servers by that address. */
+  readonly #bound = new Map<string, string>();
 
   constructor(golden: Golden, player: GoldenPlayer) {
     this.#player = player;
@@ -43,12 +45,22 @@ export class PlayedServers {
     const { scrubber } = this.#player;
     scrubber.addEnvironment(env);
     scrubber.addOptions(args);
-    const asked = scrubber.clean({ command, args: [...args] });
+    const name = this.#nameOfCommand(scrubber.clean({ command, args: [...args] }));
+    return name === undefined ? undefined : new PlayedServer(this.#player, name);
+  }
+
+  /** What the golden calls the server that is reached so; undefined if it has none. */
+  nameOf(reached: Reached): string | undefined {
+    if ('url' in reached) return this.#nameAt(reached.url);
+    return this.#nameOfCommand(reached) ?? this.#takeOther([reached.command, ...reached.args].join(' '));
+  }
+
+  #nameOfCommand(asked: Extract<Reached, { command: unknown }>): string | undefined {
     const [best] = this.#commands
       .map((recorded) => ({ name: recorded.name, likeness: toLikeness(recorded, asked) }))
       .filter(({ likeness }) => likeness > 0)
       .sort((left, right) => right.likeness - left.likeness);
-    return best === undefined ? undefined : new PlayedServer(this.#player, best.name);
+    return best?.name;
   }
 
   /** Whether an address is that of a server, for requests without messages. */
@@ -74,7 +86,7 @@ export class PlayedServers {
 
   /** A stream of what a server sends by itself; a refusal where it sent nothing, and for the end of a session. */
   listen(method: string, url: URL, signal: AbortSignal | undefined): Response {
-    const server = this.#open.get(url.origin + url.pathname)?.server;
+    const server = this.#open.get(url.origin + url.pathname);
     if (method !== 'GET' || server?.isTalking !== true) return new Response(null, { status: 405 });
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
@@ -91,18 +103,8 @@ export class PlayedServers {
   #at(url: URL, messages: readonly PassedMessage[]): PlayedServer {
     const address = url.origin + url.pathname;
     const known = this.#open.get(address);
-    if (known !== undefined) {
-      if (messages.some(({ method }) => method === 'initialize'))
-        known.server = new PlayedServer(this.#player, known.name);
-      return known.server;
-    }
-    const bound = new Set([...this.#open.values()].map(({ name }) => name));
-    const free = this.#addresses.filter(({ name }) => !bound.has(name));
-    // A server of a test has another port each time.
-    const found =
-      free.find((recorded) => isSameButForSecrets(recorded.url, address)) ??
-      free.find((recorded) => isSameButForSecrets(recorded.url.replace(HOST, ''), url.pathname));
-    const name = found?.name ?? this.#takeOther(address);
+    if (known !== undefined && !messages.some(({ method }) => method === 'initialize')) return known;
+    const name = this.#nameAt(address);
     if (name === undefined) {
       const names = this.#addresses.map((one) => `${one.name} at ${one.url}`).join(', ');
       throw this.#player.missed(
@@ -110,8 +112,23 @@ export class PlayedServers {
       );
     }
     const server = new PlayedServer(this.#player, name);
-    this.#open.set(address, { name, server });
+    this.#open.set(address, server);
     return server;
+  }
+
+  #nameAt(address: string): string | undefined {
+    const known = this.#bound.get(address);
+    if (known !== undefined) return known;
+    const bound = new Set(this.#bound.values());
+    const free = this.#addresses.filter(({ name }) => !bound.has(name));
+    const path = address.replace(HOST, '');
+    // A server of a test has another port each time.
+    const found =
+      free.find((recorded) => isSameButForSecrets(recorded.url, address)) ??
+      free.find((recorded) => isSameButForSecrets(recorded.url.replace(HOST, ''), path));
+    const name = found?.name ?? this.#takeOther(address);
+    if (name !== undefined) this.#bound.set(address, name);
+    return name;
   }
 
   /** Whether any process that speaks MCP may be one of the servers. */

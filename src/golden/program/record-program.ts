@@ -5,7 +5,7 @@ import { parseOrKeep } from '../../json/index.ts';
 import { isEventStream, type Reached } from '../file/index.ts';
 import { CassetteRecorder, ModelRecorder, type OpenExchange, sentTwice } from '../record/index.ts';
 import { recordedAnswer, ServerRequests } from './http-servers.ts';
-import { KeptParts, MAX_CHARS, TOO_LARGE } from './kept-parts.ts';
+import { KeptParts, MAX_CHARS, type Parts, TOO_LARGE } from './kept-parts.ts';
 import { say } from './say.ts';
 import { installSeams, type NodeRequest, type Seams, type SpawnedCommand } from './seams.ts';
 import { ServerNames, ServerTap } from './server-tap.ts';
@@ -15,10 +15,12 @@ import {
   isModelRequest,
   isOpening,
   Lines,
+  ModelHosts,
   mayConcern,
   type PassedMessage,
   rpcLine,
   rpcMessages,
+  toUrl,
 } from './traffic.ts';
 import { listenToWorkers } from './workers.ts';
 
@@ -27,14 +29,19 @@ const MAX_FIRST_LINE = 64 * 1024;
 
 /** Records what this process exchanges with models and MCP servers, from now to its end, to one golden. */
 export function recordProgram(path: string): void {
-  const recorder = new ProgramRecorder(path);
+  const parts = new KeptParts(path);
+  const recorder = new ProgramRecorder(parts);
   installSeams(recorder);
-  listenToWorkers((what) => recorder.missed(what));
-  process.once('exit', () => recorder.finish());
+  listenToWorkers((what) => parts.miss(what));
+  process.once('exit', () => {
+    recorder.end();
+    parts.finish();
+  });
 }
 
-class ProgramRecorder implements Seams {
-  readonly #parts: KeptParts;
+/** Sees what a program exchanges with models and MCP servers. */
+export class ProgramRecorder implements Seams {
+  readonly #parts: Parts;
   readonly #model: ModelRecorder;
   readonly #servers: CassetteRecorder;
   readonly #names: ServerNames;
@@ -43,9 +50,10 @@ class ProgramRecorder implements Seams {
   /** The number of the message that is read in a chunk. */
   #inChunk: number | undefined;
   readonly #room = new Room(MAX_CHARS);
+  readonly #hosts = new ModelHosts();
 
-  constructor(path: string) {
-    this.#parts = new KeptParts(path);
+  constructor(parts: Parts) {
+    this.#parts = parts;
     const next = (): number => {
       // Of more than a thousand messages in one chunk the last have one position.
       if (this.#inChunk === undefined) this.#position += 1;
@@ -62,6 +70,7 @@ class ProgramRecorder implements Seams {
     this.#servers = new CassetteRecorder({
       next,
       connected: (server, at, connection) => this.#parts.keep({ server, at, connection }),
+      asked: (server, tool, args) => this.#parts.asked?.(server, tool, args),
       called: (call) => this.#parts.keep({ call }),
     });
     this.#names = new ServerNames((server, reached) => this.#parts.keep({ server, reached }));
@@ -73,7 +82,8 @@ class ProgramRecorder implements Seams {
   fetch(original: typeof fetch): typeof fetch {
     return async (input, init) => {
       const mayMatter = mayConcern(input, init) || this.#http.isListening(input, init);
-      if (this.#parts.isStopped || !mayMatter) return await original(input, init);
+      if (this.#parts.isStopped || (!mayMatter && !this.#isOfHost(input, init)))
+        return await original(input, init);
       const { copy, args } = sentTwice(input, init);
       const url = new URL(copy.url);
       const answer = original(...args);
@@ -82,6 +92,19 @@ class ProgramRecorder implements Seams {
       const body = new Collected(this.#room);
       return await this.#passed(copy, url, { text: readText(copy, body), body }, answer);
     };
+  }
+
+  /** Whether a request without a body goes to a host that was asked as a model. */
+  #isOfHost(...[input, init]: Parameters<typeof fetch>): boolean {
+    try {
+      const method = init?.method ?? (input instanceof Request ? input.method : 'GET');
+      const url = toUrl(input);
+      if (this.#hosts.has(method, url)) return true;
+      this.#hosts.passed(method, url);
+    } catch {
+      // `fetch` refuses it with its own error.
+    }
+    return false;
   }
 
   /** A request that only its body tells apart. */
@@ -109,7 +132,7 @@ class ProgramRecorder implements Seams {
   ): Promise<Response> | undefined {
     if (body.isOver && isModelAddress(url)) this.#parts.stop(new Error(TOO_LARGE));
     if (this.#parts.isStopped) return undefined;
-    if (isModelRequest(copy.method, url, value)) return this.#model.pass(copy, text, answer);
+    if (this.#isOfModel(copy.method, url, value)) return this.#model.pass(copy, text, answer);
     const messages = this.#http.isListening(copy)
       ? []
       : copy.method === 'POST'
@@ -122,9 +145,18 @@ class ProgramRecorder implements Seams {
     return recordedAnswer(sent, answer, { mayHold: this.#mayHold, attempt, settled });
   }
 
+  #isOfModel(method: string, url: URL, body: unknown): boolean {
+    if (!isModelRequest(method, url, body)) return this.#hosts.has(method, url);
+    this.#hosts.asked(url);
+    return true;
+  }
+
   request({ url }: NodeRequest, original: () => ClientRequest): ClientRequest {
     const request = original();
-    if (this.#parts.isStopped || (request.method !== 'POST' && !isModelAddress(url))) return request;
+    const { method } = request;
+    const isOfHost = isModelAddress(url) || this.#hosts.has(method, url);
+    if (!isOfHost) this.#hosts.passed(method, url);
+    if (this.#parts.isStopped || (method !== 'POST' && !isOfHost)) return request;
     let open: OpenExchange | undefined;
     let isSent = false;
     tapRequest(request, this.#room, {
@@ -136,10 +168,10 @@ class ProgramRecorder implements Seams {
           const value = parseOrKeep(text);
           if (rpcMessages(value)?.some(isOpening) === true)
             this.#parts.miss(`An MCP client that uses http is not recorded; it connects to ${url.origin}`);
-          if (!isModelRequest(request.method, url, value)) return;
+          if (!this.#isOfModel(method, url, value)) return;
           if (bytes === undefined || !this.#mayHold(text.length))
             return this.#parts.stop(new Error(TOO_LARGE));
-          const head = { method: request.method, url: url.href, headers: readHeaders(request.getHeaders()) };
+          const head = { method, url: url.href, headers: readHeaders(request.getHeaders()) };
           open = this.#model.begin(head, text);
         }),
       wanted: () => !this.#parts.isStopped && (open !== undefined || !isSent),
@@ -216,21 +248,18 @@ class ProgramRecorder implements Seams {
 
   unseen(way: string, origin: string, isModel: boolean): void {
     const what = `${way} is not recorded; the program connects to ${origin}`;
-    if (isModel) this.missed(what);
+    if (isModel) this.#parts.miss(what);
     else say(what);
   }
 
-  missed(what: string): void {
-    this.#parts.miss(what);
-  }
-
-  /** Writes the golden; to be called when the process ends. */
-  finish(): void {
+  /** Takes what is under way; to be called when the process ends. */
+  end(): void {
     this.#parts.attempt(() => {
       this.#model.endReading();
       this.#servers.endNotes();
+      for (const address of this.#hosts.listUnseen())
+        this.#parts.miss(`What was got from ${address} before a model was asked there is not recorded`);
     });
-    this.#parts.finish();
   }
 }
 

@@ -7,14 +7,17 @@ import {
   formatGolden,
   type Golden,
   GoldenMismatchError,
+  inTurns,
   readGolden,
   Scrubber,
   sealGolden,
 } from '../file/index.ts';
 import { sentTwice } from '../record/index.ts';
 import { answerFromGolden, GoldenPlayer, toServer } from '../replay/index.ts';
+import { LiveSide } from './live-side.ts';
 import { playedProcess } from './played-process.ts';
 import { PlayedServers } from './played-servers.ts';
+import { ProgramRecorder } from './record-program.ts';
 import { type DepartureKind, toReport, writeReport } from './replay-report.ts';
 import { say } from './say.ts';
 import { installSeams, type NodeRequest, type Seams, type SpawnedCommand } from './seams.ts';
@@ -64,6 +67,8 @@ class ProgramReplay implements Seams {
   readonly #path: string;
   readonly #golden: Golden;
   readonly #live: ReplayProgramOptions['live'];
+  readonly #liveSide: LiveSide;
+  readonly #recorder: ProgramRecorder;
   readonly #reports: string | undefined;
   /** Answers what the program asks through `http`; it never listens. */
   readonly #server: http.Server;
@@ -74,8 +79,14 @@ class ProgramReplay implements Seams {
     this.#golden = golden;
     this.#live = live;
     this.#reports = reports;
-    this.#player = new GoldenPlayer(golden, { liveTools: live === 'tools', learn });
+    this.#player = new GoldenPlayer(golden, {
+      liveTools: live === 'tools',
+      liveModel: live === 'model',
+      learn,
+    });
     this.#servers = new PlayedServers(golden, this.#player);
+    this.#liveSide = new LiveSide(this.#player, this.#servers);
+    this.#recorder = new ProgramRecorder(this.#liveSide);
     this.#player.signal.addEventListener('abort', () => sayFailure(this.#player.failure), { once: true });
     this.#server = toServer(
       (request, response) => answerFromGolden(this.#player, request, response),
@@ -87,6 +98,7 @@ class ProgramReplay implements Seams {
   }
 
   fetch(original: typeof fetch): typeof fetch {
+    const real = this.#live === undefined ? original : this.#recorder.fetch(original);
     return async (input, init) => {
       if (!mayConcern(input, init) && !this.#isKnown(input, init)) return await original(input, init);
       const { copy, args } = sentTwice(input, init);
@@ -96,7 +108,7 @@ class ProgramReplay implements Seams {
       const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
       this.#player.scrubber.addEnvironment(process.env);
       if (this.#isOfModel(copy.method, url, body)) {
-        if (this.#live === 'model') return await original(...args);
+        if (this.#live === 'model') return await real(...args);
         return await this.#player
           .fetch(url, {
             method: copy.method,
@@ -106,7 +118,7 @@ class ProgramReplay implements Seams {
           })
           .catch(refused);
       }
-      if (this.#live === 'tools') return await original(...args);
+      if (this.#live === 'tools') return await real(...args);
       this.#player.scrubber.addRequest(copy.headers, url);
       if (copy.method === 'POST' && rpcMessages(body) !== undefined)
         return await this.#servers.answer(url, text, signal ?? undefined).catch(refused);
@@ -116,10 +128,11 @@ class ProgramReplay implements Seams {
     };
   }
 
-  request({ url, options, onResponse }: NodeRequest, original: () => ClientRequest): ClientRequest {
+  request(asked: NodeRequest, original: () => ClientRequest): ClientRequest {
+    const { url, options, onResponse } = asked;
+    if (this.#live === 'model') return this.#recorder.request(asked, original);
     // The body is not known yet.
-    if (this.#live === 'model' || !this.#isOfModel(options.method ?? 'GET', url, undefined))
-      return original();
+    if (!this.#isOfModel(options.method ?? 'GET', url, undefined)) return original();
     const [ours, theirs] = streams.duplexPair();
     for (const name of OF_SOCKETS) Object.assign(ours, { [name]: () => ours });
     this.#server.emit('connection', theirs);
@@ -130,15 +143,15 @@ class ProgramReplay implements Seams {
 
   spawn(command: SpawnedCommand, original: () => ChildProcess): ChildProcess {
     this.#player.scrubber.addEnvironment(process.env);
-    const server = this.#live === 'tools' || !command.isPiped ? undefined : this.#servers.spawned(command);
+    if (this.#live === 'tools') return this.#recorder.spawn(command, original);
+    const server = command.isPiped ? this.#servers.spawned(command) : undefined;
     if (server !== undefined) return playedProcess(command, server);
-    const isPlayed = this.#live !== 'tools' && command.isPiped;
     const start = (): ChildProcess => {
       const child = original();
-      if (isPlayed) this.#refuseServer(child, command);
+      if (command.isPiped) this.#refuseServer(child, command);
       return child;
     };
-    if (!isPlayed || !this.#servers.hasOthers) return start();
+    if (!command.isPiped || !this.#servers.hasOthers) return start();
     const reached = [command.command, ...command.args].join(' ');
     return playedProcess(command, { server: () => this.#servers.other(reached), start });
   }
@@ -174,6 +187,7 @@ class ProgramReplay implements Seams {
 
   /** Tells how the program departed from the golden. @returns whether it did not */
   finish(): boolean {
+    this.#recorder.end();
     const { failure, turns, played, cassette } = this.#player;
     const asked = played.length + cassette.played + (failure === undefined ? 0 : 1);
     const isOther = this.#reports !== undefined && asked === 0;
@@ -181,7 +195,8 @@ class ProgramReplay implements Seams {
     for (const { message } of turns.findings) say(message);
     if (unused !== undefined) sayFailure(unused);
     const [golden, order] = [this.#golden, turns.findings];
-    const report = toReport({ golden, asked, failure, order, unused, exchanges: played });
+    const exchanges = this.#live === 'model' ? inTurns(this.#liveSide.exchanges) : played;
+    const report = toReport({ golden, asked, failure, order, unused, exchanges });
     for (const { kind, message } of report.departures) if (BOUNDS.has(kind)) say(message);
     try {
       if (report.departures.length === 0) this.#keepLearned();
@@ -206,7 +221,7 @@ class ProgramReplay implements Seams {
 
   #findUnused(): GoldenMismatchError | undefined {
     try {
-      if (this.#live !== 'model') this.#player.assertFinished();
+      this.#player.assertFinished(true);
     } catch (error) {
       if (error instanceof GoldenMismatchError) return error;
       throw error;

@@ -65,6 +65,39 @@ export function mayConcern(...[input, init]: Parameters<typeof fetch>): boolean 
   }
 }
 
+/** Up to the version of an API, or where Ollama's begins. */
+const API_ROOT = /^.{0,400}?\/(?:v\d\w{0,10}|api)\//;
+const MAX_HOSTS = 100;
+
+/** Where models were asked. What is got there besides, as lists of files or batches, is of their API. */
+export class ModelHosts {
+  readonly #roots = new Set<string>();
+  /** The first request to a host that was not taken for one of an API. */
+  readonly #others = new Map<string, string>();
+
+  asked(url: URL): void {
+    const [root] = API_ROOT.exec(url.pathname) ?? [];
+    if (root !== undefined && this.#roots.size < MAX_HOSTS) this.#roots.add(url.origin + root);
+  }
+
+  has(method: string, url: URL): boolean {
+    const address = url.origin + url.pathname;
+    return method === 'GET' && [...this.#roots].some((root) => address.startsWith(root));
+  }
+
+  passed(method: string, url: URL): void {
+    if (method === 'GET' && !this.#others.has(url.origin) && this.#others.size < MAX_HOSTS)
+      this.#others.set(url.origin, url.pathname);
+  }
+
+  /** What was got of a model's API before it was known to be one. */
+  listUnseen(): string[] {
+    return [...this.#others].flatMap(([origin, path]) =>
+      this.has('GET', new URL(origin + path)) ? [origin + path] : [],
+    );
+  }
+}
+
 /** The address of a request of `fetch`. @throws TypeError */
 export function toUrl(input: Parameters<typeof fetch>[0]): URL {
   return new URL(input instanceof Request ? input.url : input);

@@ -45,6 +45,8 @@ export interface CassetteNotes {
   next(): number;
   /** A connection was opened, or has listed its tools. */
   connected(server: string, at: number, connection: McpConnection): void;
+  /** A call was made. */
+  asked(server: string, tool: string, args: JsonObject): void;
   /** A call has ended, or something was added to it. */
   called(call: McpCall): void;
 }
@@ -113,6 +115,7 @@ export class CassetteRecorder {
       after: [],
     };
     this.#calls.push(call);
+    this.#notes?.asked(server, tool, args);
     return {
       ended: (end) => {
         if (call.end !== undefined) return;

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { Finding, Golden, Pace, ProviderExchange } from '../file/index.ts';
+import type { Finding, Golden, LiveSides, Pace, ProviderExchange } from '../file/index.ts';
 
 /** After an answer, the next one waits so many turns of the event loop, for the program to take up the first. */
 const GAP_TURNS = 12;
@@ -41,8 +41,9 @@ export class AnswerTurns {
   #latest: { readonly asked: number; readonly place: string } | undefined;
   readonly findings: Finding[] = [];
 
-  constructor({ provider_responses: exchanges, mcp_cassette: cassette }: Golden) {
-    const calls = [...(cassette?.calls ?? []), ...(cassette?.offers ?? [])];
+  /** @param live what runs for real, and has no turns */
+  constructor({ provider_responses: exchanges, mcp_cassette: cassette }: Golden, live: LiveSides) {
+    const calls = live.tools ? [] : [...(cassette?.calls ?? []), ...(cassette?.offers ?? [])];
     // Of conversations that go on at the same time, which is ahead is chance.
     this.#isInOrder = exchanges.every(({ order }, index) => {
       const next = exchanges[index + 1]?.order;
@@ -52,10 +53,11 @@ export class AnswerTurns {
       ...before,
       ...after,
     ]);
+    const answers = live.model ? [] : exchanges;
     const positions = [
-      ...[...exchanges, ...calls].map(({ order }) => order?.[1]),
+      ...[...answers, ...calls].map(({ order }) => order?.[1]),
       ...sent.map(({ at }) => at),
-      ...exchanges.flatMap(({ arrived = [] }) => arrived.map(([, at]) => at)),
+      ...answers.flatMap(({ arrived = [] }) => arrived.map(([, at]) => at)),
     ];
     const known = positions.filter((position) => typeof position === 'number');
     this.#left = new Set(known.sort((left, right) => left - right));

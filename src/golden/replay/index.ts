@@ -1,4 +1,6 @@
 /** Answers from a golden: `player.ts` looks up those of the model, `cassette-player.ts` those of the tools. */
+
+export { canonicalRequest } from './canonical-request.ts';
 export type { CassettePlayer } from './cassette-player.ts';
 export {
   answerFromGolden,
@@ -8,7 +10,7 @@ export {
   playGolden,
   toServer,
 } from './playback.ts';
-export { canonicalRequest, GoldenPlayer, type PlayerOptions } from './player.ts';
+export { GoldenPlayer, type PlayerOptions } from './player.ts';
 export {
   type ReplayGoldenOptions,
   type ReplayOptions,

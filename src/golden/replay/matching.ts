@@ -121,8 +121,16 @@ export class Entries<T> {
     return this.#entries.filter((entry) => entry.used).map(({ value }) => value);
   }
 
-  unused(): string[] {
-    return this.#entries.filter((entry) => !entry.used).map((entry) => entry.place);
+  /** @param repeatable leave out entries that are equal to used ones */
+  unused(repeatable = false): string[] {
+    return this.#entries
+      .filter(({ used, canonical }) => !used && !(repeatable && this.hasUsed(canonical)))
+      .map(({ place }) => place);
+  }
+
+  /** Whether an entry that a value finds was used. */
+  hasUsed(canonical: unknown): boolean {
+    return this.#entries.some((one) => one.used && this.#differences(one, canonical).length === 0);
   }
 
   /**

@@ -1,7 +1,5 @@
 import { checkOptions, checkValue, kinds, type OptionKinds } from '../../base/index.ts';
-import { isObject, stringAt } from '../../json/index.ts';
-import { isNotice } from '../../orchestrator/index.ts';
-import { isImageLabel } from '../../wire/index.ts';
+import type { JsonObject } from '../../json/index.ts';
 import {
   A_GOLDEN,
   answerTo,
@@ -10,7 +8,9 @@ import {
   fromWireResponse,
   type Golden,
   GoldenMismatchError,
+  type LiveSides,
   type Matcher,
+  OFFERS,
   type ProviderExchange,
   Scrubber,
   toContent,
@@ -19,12 +19,18 @@ import {
   type WireResponse,
 } from '../file/index.ts';
 import { AnswerTurns } from './answer-turns.ts';
+import { canonicalRequest, describeTurn } from './canonical-request.ts';
 import { CassettePlayer } from './cassette-player.ts';
 import { Entries, type Found } from './matching.ts';
 
 export interface PlayerOptions {
   /** Whether tools run for real. Requests then match whatever the tools returned. @defaultValue false */
   readonly liveTools?: boolean | undefined;
+  /**
+   * Whether the model answers for real. Requests then match whatever it answered, and may be repeated.
+   * @defaultValue false
+   */
+  readonly liveModel?: boolean | undefined;
   /**
    * Answer requests in recorded order, if model and number of messages are the same. For programs whose prompts vary in
    * wording. @defaultValue false
@@ -39,6 +45,7 @@ export interface PlayerOptions {
 
 const OPTIONS: OptionKinds<PlayerOptions> = {
   liveTools: kinds.boolean,
+  liveModel: kinds.boolean,
   inOrder: kinds.boolean,
   learn: kinds.boolean,
 };
@@ -50,7 +57,7 @@ const OPTIONS: OptionKinds<PlayerOptions> = {
  */
 export class GoldenPlayer {
   readonly #golden: Golden;
-  readonly #liveTools: boolean;
+  readonly #live: LiveSides;
   readonly #inOrder: boolean;
   readonly #exchanges: Entries<ProviderExchange>;
   /** Members of the content by which requests are matched; undefined for a golden that holds whole requests. */
@@ -75,14 +82,14 @@ export class GoldenPlayer {
     checkValue(`the golden of ${what}`, golden, A_GOLDEN);
     checkOptions(options, OPTIONS, what);
     this.#golden = golden;
-    this.#liveTools = options.liveTools === true;
+    this.#live = { tools: options.liveTools === true, model: options.liveModel === true };
     this.#inOrder = options.inOrder === true;
     const learned: Record<string, Matcher> = {};
     this.learned = learned;
     const noted = options.learn === true ? learned : undefined;
     this.#exchanges = new Entries('.request', golden.comparison.matchers, noted);
     this.#content = contentMembers(golden.provider_responses);
-    this.turns = new AnswerTurns(golden);
+    this.turns = new AnswerTurns(golden, this.#live);
     this.cassette = new CassettePlayer(golden, (error) => this.missed(error), this.scrubber, noted);
     for (const [index, exchange] of golden.provider_responses.entries()) {
       this.#exchanges.add(
@@ -129,13 +136,40 @@ export class GoldenPlayer {
     return await fromWireResponse(response, signal, this.turns.paceOf(value));
   };
 
+  /** Compares a request that the model answers for real. A miss is kept. */
+  compareRequest(request: ProviderExchange['request']): void {
+    const canonical = this.scrubber.cleanKnown(this.#canonical(FORMS.clean(request), this.#taken));
+    const found = this.#exchanges.take(canonical, canonical);
+    if (found !== undefined) {
+      this.#taken += 1;
+      this.turns.asked(found.place, found.value);
+    } else if (!this.#exchanges.hasUsed(canonical)) {
+      this.missed(this.#exchanges.miss(canonical, this.#noAnswerTo(request), 'exchange'));
+    }
+  }
+
+  /** Compares a call of a tool that runs for real. A miss is kept. */
+  compareCall(server: string, tool: string, args: JsonObject): void {
+    if (OFFERS.has(tool)) return;
+    try {
+      const { place, value } = this.cassette.find(server, tool, args);
+      this.turns.asked(place, value);
+    } catch (error) {
+      if (!(error instanceof GoldenMismatchError)) throw error;
+    }
+  }
+
   /**
    * Call at the end of the run.
+   * @param callsCount whether calls that were not made are unused entries. @defaultValue unless tools run for real
    * @throws GoldenMismatchError for a miss, and for unused entries.
    */
-  assertFinished(): void {
+  assertFinished(callsCount: boolean = !this.#live.tools): void {
     if (this.#failure !== undefined) throw this.#failure;
-    const unused = [...this.#exchanges.unused(), ...(this.#liveTools ? [] : this.cassette.unused())];
+    const unused = [
+      ...this.#exchanges.unused(this.#live.model),
+      ...(callsCount ? this.cassette.unused() : []),
+    ];
     if (unused.length === 0) return;
     throw new GoldenMismatchError(
       `The replay of '${this.#golden.test_name}' ended and did not use all of its golden: ${unused.join(', ')}`,
@@ -150,15 +184,18 @@ export class GoldenPlayer {
       this.#taken += 1;
       return exchange;
     }
-    const what = `The golden '${this.#golden.test_name}' has no answer to this request to ${request.path}`;
-    throw this.missed(this.#exchanges.miss(withoutKnown, what, 'exchange'));
+    throw this.missed(this.#exchanges.miss(withoutKnown, this.#noAnswerTo(request), 'exchange'));
+  }
+
+  #noAnswerTo({ path }: WireRequest): string {
+    return `The golden '${this.#golden.test_name}' has no answer to this request to ${path}`;
   }
 
   /** The key by which requests are matched. @param index position among all requests. */
   #canonical(request: WireRequest, index: number): Record<string, unknown> {
-    if (this.#inOrder) return describeRequest(request, index);
-    if (this.#content === undefined) return canonicalRequest(request, this.#liveTools);
-    return { body: toContent(request, this.#content, this.#liveTools) };
+    if (this.#inOrder) return describeTurn(request, index);
+    if (this.#content === undefined) return canonicalRequest(request, this.#live);
+    return { body: toContent(request, this.#content, this.#live) };
   }
 
   #answerTo(request: WireRequest, exchange: ProviderExchange): WireResponse {
@@ -175,85 +212,4 @@ export class GoldenPlayer {
     this.#aborter.abort(this.#failure);
     return error;
   }
-}
-
-/** The part of a path that names the API, after any host, version or gateway prefix. */
-const API_ENDS = ['/chat/completions', '/responses', '/messages', '/models/'] as const;
-
-const RESULT_LEFT_OUT = '[tool result]';
-
-/**
- * The key by which requests are matched: method, API and body. Host, version prefix and headers do not count, so that
- * a recording made through a gateway works for the API itself.
- *
- * @param liveTools leave out tool results, which vary when tools run for real.
- */
-export function canonicalRequest(request: WireRequest, liveTools: boolean): Record<string, unknown> {
-  const { body } = request;
-  return {
-    method: request.method,
-    api: toApi(request.path),
-    body: liveTools ? withoutResults(body) : body,
-  };
-}
-
-/** The part that requests at the same position of a conversation share, apart from their wording. */
-function describeRequest(request: WireRequest, index: number): Record<string, unknown> {
-  const body = (request.body ?? {}) as Record<string, unknown>;
-  const messages = body.messages ?? body.contents ?? body.input;
-  return {
-    api: toApi(request.path),
-    index,
-    model: body.model,
-    messages: Array.isArray(messages) ? messages.length : 1,
-  };
-}
-
-function toApi(path: string): string {
-  const start = Math.max(...API_ENDS.map((end) => path.lastIndexOf(end)));
-  return start === -1 ? path : path.slice(start + 1);
-}
-
-/**
- * Replaces the content of each tool result, and of what the orchestrator tells the model about results. Images of
- * results, which some APIs want in a message of the user, are left out. Ids, names and errors stay.
- */
-function withoutResults(value: unknown): unknown {
-  if (Array.isArray(value)) return withoutImages(value).map(withoutResults).filter(isSomething);
-  if (typeof value !== 'object' || value === null) return value;
-  const record = value as Record<string, unknown>;
-  if (record.role === 'tool' || record.type === 'tool_result') return { ...record, content: RESULT_LEFT_OUT };
-  if (record.type === 'function_call_output') return { ...record, output: RESULT_LEFT_OUT };
-  return Object.fromEntries(
-    Object.entries(record).map(([key, member]) => {
-      if (key === 'functionResponse') {
-        const { parts: _images, ...response } = member as Record<string, unknown>;
-        return [key, { ...response, response: RESULT_LEFT_OUT }];
-      }
-      if ((key === 'text' || key === 'content') && typeof member === 'string' && isNotice(member))
-        return [key, RESULT_LEFT_OUT];
-      return [key, withoutResults(member)];
-    }),
-  );
-}
-
-/** The parts of a message without the images that a result held, each of which stands after its label. */
-function withoutImages(parts: readonly unknown[]): readonly unknown[] {
-  let isAfterLabel = false;
-  return parts.filter((part) => {
-    const isImage = isAfterLabel;
-    const text = stringAt(part, 'text');
-    isAfterLabel = text !== undefined && isImageLabel(text);
-    return !isAfterLabel && (!isImage || text !== undefined);
-  });
-}
-
-/** False for a message of the user that held nothing but images of results. */
-function isSomething(item: unknown): boolean {
-  const isUsers = stringAt(item, 'role') === 'user';
-  return !isUsers || !['content', 'parts'].some((key) => isObject(item) && isEmptyList(item[key]));
-}
-
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
 }
