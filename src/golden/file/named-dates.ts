@@ -35,6 +35,9 @@ interface Day {
 /** The parts of a text that are dates of a run. @param times of the run, in milliseconds since the epoch */
 export function findNamedDates(text: string, times: readonly number[]): Span[] {
   const days = listDays(times);
+  // The names of months are made only for a text with the number of a day or year of the run.
+  const numbers = new Set(days.flatMap(({ day, year }) => [day, year]));
+  if (!text.match(/\d+/g)?.some((digits) => numbers.has(Number(digits)))) return [];
   const months = new Set(days.map(({ month }) => month));
   const isOne = (wanted: Partial<Day>): boolean =>
     days.some((day) => (Object.keys(wanted) as (keyof Day)[]).every((key) => wanted[key] === day[key]));
@@ -101,7 +104,7 @@ function withWeekday(
     found !== null &&
     [0, 1, 2, 3, 4, 5, 6].some(
       (weekday) =>
-        listNames('weekday', weekday).has((found[1] ?? '').toLowerCase()) && isOne({ ...wanted, weekday }),
+        isOne({ ...wanted, weekday }) && listNames('weekday', weekday).has((found[1] ?? '').toLowerCase()),
     );
   const before = WEEKDAY_BEFORE.exec(text.slice(Math.max(0, from - BEFORE), from));
   if (isName(before)) return [from - (before?.[0].length ?? 0), to];

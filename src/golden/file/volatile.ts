@@ -115,7 +115,7 @@ function findMatcher(text: string, reading: Reading): Matcher | undefined {
   const parts = [...text.matchAll(TOKENS)]
     .filter(([token]) => isVolatile(token, reading))
     .map(({ 0: token, index }) => [index, index + token.length] as const);
-  const dates = /\d/.test(text) ? findNamedDates(text, reading.times) : [];
+  const dates = findNamedDates(text, reading.times);
   let end = 0;
   const all = [...parts, ...dates]
     .sort(([left, to], [right, other]) => left - right || other - to)
