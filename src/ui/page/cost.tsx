@@ -264,7 +264,7 @@ function Line({ total, field, route, series, sum }: LineProps) {
           <span class="dim">{nameOfRest(field)}</span>
         ) : (
           <a class="mono" href={rows}>
-            {name}
+            {name.split(/(?<=[@._])/).map((part) => [part, <wbr key={part} />])}
           </a>
         )}
         {answered.length > 0 && <span class="sub"> answered by {answered.join(', ')}</span>}
