@@ -2,7 +2,7 @@ import { semconv } from '../../base/index.ts';
 import { firstText, toText } from '../../json/index.ts';
 import { readAmount } from '../../signals/index.ts';
 import { type InteractionKind, interactionKind, isModelCall } from '../kind.ts';
-import { answerText, conversationText, PART_SEPARATOR } from '../messages.ts';
+import { answerText, conversationText, PART_SEPARATOR, withSteps } from '../messages.ts';
 import { normalizeProvider } from '../provider.ts';
 import { usageInText } from '../provider-response.ts';
 import { OUTPUT_NAME, readScalars, type Scalars } from '../scalars.ts';
@@ -32,11 +32,12 @@ const DIALECTS: readonly Dialect[] = [
  * Reads a call's interaction from a span of any dialect. Broken JSON, wrong types and missing parts leave fields out;
  * nothing throws.
  *
- * @param attached data attached to the span. It takes precedence over attributes. An attached prompt or answer is not
- * read from the span; with attached tool arguments neither is.
+ * @param given data attached to the span. It takes precedence over attributes. An attached prompt or answer is not read
+ * from the span; with attached tool arguments neither is. Attached tool calls count as those in messages do.
  */
-export function readInteraction(span: SpanView, attached: Interaction = {}): Interaction {
+export function readInteraction(span: SpanView, given: Interaction = {}): Interaction {
   const { attributes } = span;
+  const attached = withSteps(given);
   const { usage: reported } = attached;
   const isTold = attached.provider !== undefined && attached.model !== undefined && reported !== undefined;
   const scalars = isTold ? NO_SCALARS : reported === undefined ? readTold(span) : readScalars(attributes);
