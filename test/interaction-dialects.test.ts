@@ -189,7 +189,7 @@ const WHOLE_VALUES = {
       '{"message":{"role":"model","content":[{"text":"hello"}]},"usage":{"inputTokens":100,"outputTokens":8,"thoughtsTokens":2,"totalTokens":110,"cachedContentTokens":40}}',
   },
   'Haystack, a component': {
-    'haystack.component.type': 'haystack.components.generators.chat.openai.OpenAIChatGenerator',
+    'haystack.component.type': 'OpenAIChatGenerator',
     'haystack.component.input':
       '{"messages":[{"role":"user","meta":{},"name":null,"content":[{"text":"hi"}]}]}',
     'haystack.component.output': `{"replies":[${REPLY}]}`,

@@ -135,7 +135,7 @@ const TYPE_NAMES: readonly string[] = [
   'langsmith.span.kind',
   // LangWatch: langwatch/attributes.py of its Python SDK
   'langwatch.span.type',
-  // Haystack: the path of a class
+  // Haystack: core/pipeline/base.py; the name of a class
   'haystack.component.type',
 ];
 
@@ -177,13 +177,14 @@ export function readSpanType(attributes: JsonObject): string | undefined {
     if (typeof given !== 'string' || given.length > MAX_TYPE_CHARS) continue;
     const told = parseContainerOrKeep(given);
     const word = isObject(told) ? toText(told.type) : toText(told);
-    const ofClass = word?.includes('.') ? CLASS_WORD.exec(word)?.[0] : undefined;
-    if (word) return (ofClass ?? word.replaceAll('"', '')).toLowerCase();
+    if (!word) continue;
+    const type = word.replaceAll('"', '').toLowerCase();
+    return SPAN_TYPES.has(type) ? type : (CLASS_WORD.exec(word)?.[0].toLowerCase() ?? type);
   }
   return undefined;
 }
 
-/** The word by which a class calls what it is: `haystack.components.generators.openai.OpenAIGenerator`. */
+/** The word by which a class calls what it is: `OpenAIChatGenerator`. */
 const CLASS_WORD = /[A-Z][a-z]+$/;
 
 /** Longer values are no words. */
