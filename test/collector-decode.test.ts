@@ -371,7 +371,7 @@ describe('decoding of JSON', () => {
     assert.deepEqual([span?.kind, span?.startTime, span?.attributes], [2, [0, 1500], { n: 7 }]);
   });
 
-  test('reads the names of the .proto files, and leaves those of attributes alone', () => {
+  test('reads the names of the .proto files, also among others, and leaves those of attributes alone', () => {
     const span = recordSpan({ attributes: { userId: 'u', user_id: 'v' } });
     const camel = encodeJson([span]);
     const snake = camel
@@ -380,10 +380,11 @@ describe('decoding of JSON', () => {
         name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
       );
     assert.match(snake, /"resource_spans".*"scope_spans".*"start_time_unix_nano"/s);
-    const [read, expected] = [Buffer.from(snake), camel].map((body) =>
-      decodeJson(body, 10).spans.map(spanToRow),
+    const mixed = snake.replace('"resource_spans"', '"resourceSpans"').replaceAll('int_value', 'intValue');
+    const [expected, ...read] = [camel, snake, mixed].map((body) =>
+      decodeJson(Buffer.from(body), 10).spans.map(spanToRow),
     );
-    assert.deepEqual(read, expected);
+    assert.deepEqual(read, [expected, expected]);
     assert.equal(decodeJson(Buffer.from(snake), 10).spans[0]?.attributes.userId, 'u');
   });
 

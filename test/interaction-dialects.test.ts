@@ -124,6 +124,9 @@ function definedUsage(usage: object): object {
 }
 
 const HI = JSON.stringify([{ role: 'user', content: 'hi' }]);
+const COUNTS =
+  '{"prompt_tokens":100,"completion_tokens":10,"total_tokens":110,"prompt_tokens_details":{"cached_tokens":40}}';
+const REPLY = `{"role":"assistant","meta":{"model":"gpt-4o","usage":${COUNTS}},"name":null,"content":[{"text":"hello"}]}`;
 const WHOLE_VALUES = {
   Langfuse: {
     'langfuse.observation.type': 'generation',
@@ -185,6 +188,17 @@ const WHOLE_VALUES = {
     'genkit:output':
       '{"message":{"role":"model","content":[{"text":"hello"}]},"usage":{"inputTokens":100,"outputTokens":8,"thoughtsTokens":2,"totalTokens":110,"cachedContentTokens":40}}',
   },
+  'Haystack, a component': {
+    'haystack.component.type': 'OpenAIChatGenerator',
+    'haystack.component.input':
+      '{"messages":[{"role":"user","meta":{},"name":null,"content":[{"text":"hi"}]}]}',
+    'haystack.component.output': `{"replies":[${REPLY}]}`,
+  },
+  'Haystack, a step of an agent': {
+    'haystack.agent.step.llm.input': `{"messages":${HI}}`,
+    // Two choices, of which each tells the usage of both.
+    'haystack.agent.step.llm.output': `{"replies":[${REPLY},${REPLY}]}`,
+  },
 };
 
 test('a count that no table names is taken by its words, and what only looks like one is not', () => {
@@ -232,6 +246,7 @@ test('a model and whole counts that no table names are taken by their words, and
     [{ model: 'm', input_tokens: 7, output_tokens: 2 }, ['m', 7, 2]],
     [{ model: 'm', 'db.system': 'postgresql' }, [undefined, undefined, undefined]],
     [{ ...CHAT, 'agent.usage.input_tokens': 7, 'agent.usage.outputTokens': 2 }, ['gpt-4o', 7, 2]],
+    [{ ...CHAT, 'usage.prompt_tokens': 7, 'usage.completion_tokens': 2 }, ['gpt-4o', 7, 2]],
     [{ ...CHAT, 'session.usage.input_tokens': 7 }, ['gpt-4o', undefined, undefined]],
   ] as const)
     assert.deepEqual(read(attributes), right, JSON.stringify(attributes));
@@ -255,3 +270,22 @@ for (const [dialect, attributes] of Object.entries(WHOLE_VALUES)) {
     assert.deepEqual([usage?.inputTokens, usage?.outputTokens, usage?.cacheReadTokens], [100, 10, 40]);
   });
 }
+
+test('counts that one event of a call has, or the answer in its output, are those of a span without counts', () => {
+  const usageOf = (attributes: Record<string, unknown>, ...events: readonly Record<string, unknown>[]) => {
+    const named = events.map((event) => ({ name: 'gen_ai.choice', attributes: event }));
+    const { usage } = readInteraction({ name: 'call', kind: 2, attributes, events: named });
+    return usage && [usage.inputTokens, usage.outputTokens, usage.cacheReadTokens];
+  };
+  const counts = { 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 10 };
+  const output = { 'output.value': `{"object":"chat.completion","usage":${COUNTS}}` };
+  assert.deepEqual(usageOf(CHAT, { content: 'hello' }, counts), [100, 10, undefined]);
+  assert.deepEqual(usageOf(CHAT, { usage: COUNTS }), [100, 10, 40]);
+  assert.deepEqual(usageOf({ ...CHAT, ...output }), [100, 10, 40]);
+  assert.deepEqual(usageOf({ ...CHAT, 'gen_ai.usage.input_tokens': 7 }, counts), [7, undefined, undefined]);
+  // Two may be parts, or say the same again; and an agent's are of its calls.
+  assert.equal(usageOf(CHAT, counts, counts), undefined);
+  assert.equal(usageOf({ 'gen_ai.operation.name': 'invoke_agent' }, counts), undefined);
+  const two = [COUNTS, COUNTS.replace('100', '99')].map((usage) => `{"meta":{"usage":${usage}}}`);
+  assert.equal(usageOf({ ...CHAT, 'my.output': `{"replies":[${two}]}` }), undefined);
+});

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readProviderResponse } from '../src/interaction/index.ts';
+import { openAiChat } from '../src/wire/index.ts';
 
 test('units beside text, modes and one-hour writes are read of each form', () => {
   const interaction = {
@@ -65,6 +66,19 @@ test('leaves out a cost in another currency, named beside it, in it or around it
   assert.equal(costOf({ cost: 0.5, cost_currency: 'CNY' }), undefined);
   assert.equal(costOf({ cost: { total: 0.5, currency: 'EUR' } }), undefined);
   assert.equal(costOf({ cost: 0.5 }, { currency: 'CNY' }), undefined);
+});
+
+test('a currency counts on any chunk of a stream, before the cost or after it', () => {
+  const usage = { prompt_tokens: 3, completion_tokens: 1, cost: 0.5 };
+  const costOf = (...chunks: readonly object[]) => {
+    const stream = openAiChat.newStream();
+    for (const chunk of chunks) stream.push({ object: 'chat.completion.chunk', choices: [], ...chunk });
+    return readProviderResponse(stream.whole()).costUsd;
+  };
+  assert.equal(costOf({}, { usage }), 0.5);
+  assert.equal(costOf({ currency: 'USD' }, { usage }), 0.5);
+  assert.equal(costOf({ currency: 'CNY' }, {}, { usage }), undefined);
+  assert.equal(costOf({ usage }, { billing: { currency: 'CNY' } }), undefined);
 });
 
 test('reads text and objects that carry their text in a field', () => {

@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { commandIo } from '../src/cli/command-line/index.ts';
 import { scoreCommand } from '../src/cli/score.ts';
 import { instrument } from '../src/execution/index.ts';
+import { attachInteraction } from '../src/interaction/index.ts';
 import { parseLines, runCommand } from './support/command.ts';
 import { observe } from './support/observed.ts';
 import { spanToRow } from './support/span-row.ts';
@@ -121,11 +122,10 @@ test('--verifier decides whether the evidence counts in the composite, and wheth
     await rowOf(['--verifier', 'evidence']),
     await rowOf(['--verifier', 'heuristic']),
   ];
-  assert.equal(usual.evidence_risk_level, 'high');
-  assert.equal(usual.verifier_score, heuristic.verifier_score);
-  assert.equal(usual.hallucination_risk_score, heuristic.hallucination_risk_score);
+  assert.deepEqual(usual, evidence);
+  assert.equal(evidence.evidence_risk_level, 'high');
   assert.equal(evidence.verifier_reason, 'tool_failed_claimed_success');
-  assert.ok(Number(evidence.hallucination_risk_score) > Number(usual.hallucination_risk_score));
+  assert.ok(Number(evidence.hallucination_risk_score) > Number(heuristic.hallucination_risk_score));
   assert.deepEqual(
     Object.keys(heuristic).filter((name) => name.startsWith('evidence_')),
     [],
@@ -307,18 +307,16 @@ for (const { name, results } of [
       'gen_ai.output.messages': JSON.stringify(output),
     };
     tracer.startSpan('chat', { kind: 2, attributes }).end();
+    const taken = steps.map(({ is_error: isError, ...step }) => ({ ...step, isError }));
+    const beside = observe();
+    const bare = beside.tracer.startSpan('chat', { kind: 2 });
+    attachInteraction(bare, { model, prompt, steps: taken });
+    attachInteraction(bare, { answer });
+    bare.end();
     const interceptor = instrument({ serviceName: 'doors' });
-    const { record } = await interceptor.recordModelCall({
-      model,
-      prompt,
-      response: answer,
-      steps: steps.map(({ is_error: isError, ...step }) => ({ ...step, isError })),
-    });
+    const { record } = await interceptor.recordModelCall({ model, prompt, response: answer, steps: taken });
     await interceptor.shutdown();
-    const { rows } = await scoreLines(JSON.stringify({ model, prompt, answer, steps }), [
-      '--verifier',
-      'evidence',
-    ]);
+    const { rows } = await scoreLines(JSON.stringify({ model, prompt, answer, steps }));
     const {
       groundingScore: grounding_score,
       toolClaimMismatch: tool_claim_mismatch,
@@ -326,9 +324,10 @@ for (const { name, results } of [
       evidenceRiskScore: evidence_risk_score,
     } = record.fields;
     const recorded = { grounding_score, tool_claim_mismatch, hallucination_risk_score, evidence_risk_score };
-    const row: Record<string, unknown> = { ...spanToRow(span()) };
+    const [row, attached]: Record<string, unknown>[] = [spanToRow(span()), spanToRow(beside.span())];
     for (const [column, score] of Object.entries(recorded)) {
-      assert.equal(row[column] ?? undefined, score, `${column} of a span`);
+      assert.equal(row?.[column] ?? undefined, score, `${column} of a span`);
+      assert.equal(attached?.[column] ?? undefined, score, `${column} of what is attached`);
       assert.equal(rows[0]?.[column] ?? undefined, score, `${column} of score`);
     }
     assert.equal(typeof recorded.hallucination_risk_score, 'number');

@@ -28,7 +28,7 @@ function compute(
   options: SignalOptions = {},
   input: SignalInput & Parameters<typeof computeEvidence>[0] = CALL,
 ) {
-  const config = resolveSignalConfig(options);
+  const config = resolveSignalConfig({ verifier: 'heuristic', ...options });
   return computeSignals(input, config, computeEvidence(input, config));
 }
 

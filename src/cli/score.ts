@@ -47,9 +47,8 @@ evidence_findings [{"kind", "start", "end", "step"?, "start_context"?, "end_cont
 in code points; evidence_sampled is the share of the context that was read.
 
 Options:
-  --verifier NAME    evidence: verifier_score is 1 less the evidence risk, where there is
-                     evidence. heuristic: no evidence fields. Without this option, the
-                     evidence fields and the heuristic's verifier_score.
+  --verifier NAME    evidence (default): verifier_score is 1 less the evidence risk, where
+                     there is evidence. heuristic: phrases and overlap; no evidence fields
   --explain          print each answer for people instead of JSON, its contradicted and
                      unsupported parts in numbered brackets, and why
   --report           print each row for a bug report instead: its findings, and the texts

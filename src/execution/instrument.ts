@@ -16,7 +16,6 @@ import {
   readProviderResponse,
   responseAttributes,
   toolResultText,
-  withSteps,
 } from '../interaction/index.ts';
 import type { ReasonCode } from '../policy/index.ts';
 import { Enricher, isName, PROCESSOR_OPTIONS, resolveCaptureContent } from '../processor/index.ts';
@@ -166,7 +165,7 @@ function describeModelCall<T>(call: ModelCall<T>): SpanDescription<T> {
     governance: toGovernance(call),
     isModelCall: true,
     judge: call.judge,
-    interaction: withSteps({
+    interaction: {
       prompt: call.prompt,
       model,
       provider,
@@ -174,7 +173,7 @@ function describeModelCall<T>(call: ModelCall<T>): SpanDescription<T> {
       retrievedContext: call.retrievedContext,
       steps: call.steps,
       toolResultSummary: call.toolResultSummary,
-    }),
+    },
     outcome: (result) => {
       const response = readProviderResponse(result);
       const second = call.secondaryResponse;

@@ -73,6 +73,8 @@ function guessKind(span: SpanView, attributes: JsonObject): InteractionKind {
   if (toText(span.instrumentationScope?.name)?.startsWith(ANTHROPIC_SCOPE) === true) return 'other';
   if (readSpanType(attributes) !== undefined) return 'other';
   if (readOperation(attributes) !== undefined && span.kind !== CLIENT) return 'other';
+  // A call that an agent of Haystack 3 makes by itself has no type.
+  if (attributes['haystack.agent.step.llm.output'] !== undefined) return 'model';
   return readTextField(attributes, 'model') === undefined ? 'other' : 'model';
 }
 
@@ -133,6 +135,8 @@ const TYPE_NAMES: readonly string[] = [
   'langsmith.span.kind',
   // LangWatch: langwatch/attributes.py of its Python SDK
   'langwatch.span.type',
+  // Haystack: core/pipeline/base.py; the name of a class
+  'haystack.component.type',
 ];
 
 /** Their words, in lower case. */
@@ -142,6 +146,7 @@ const SPAN_TYPES: ReadonlyMap<string, InteractionKind> = new Map([
   ['generation', 'model'],
   ['model', 'model'],
   ['background-model', 'model'],
+  ['generator', 'model'],
   ['embedding', 'embeddings'],
   ['embedder', 'embeddings'],
   ['reranker', 'embeddings'],
@@ -172,10 +177,15 @@ export function readSpanType(attributes: JsonObject): string | undefined {
     if (typeof given !== 'string' || given.length > MAX_TYPE_CHARS) continue;
     const told = parseContainerOrKeep(given);
     const word = isObject(told) ? toText(told.type) : toText(told);
-    if (word) return word.replaceAll('"', '').toLowerCase();
+    if (!word) continue;
+    const type = word.replaceAll('"', '').toLowerCase();
+    return SPAN_TYPES.has(type) ? type : (CLASS_WORD.exec(word)?.[0].toLowerCase() ?? type);
   }
   return undefined;
 }
+
+/** The word by which a class calls what it is: `OpenAIChatGenerator`. */
+const CLASS_WORD = /[A-Z][a-z]+$/;
 
 /** Longer values are no words. */
 const MAX_TYPE_CHARS = 1_024;

@@ -1,5 +1,12 @@
 import { COST_NAMES } from '../base/index.ts';
-import { isObject, type JsonObject, parseContainerOrKeep, readObject, toText } from '../json/index.ts';
+import {
+  isObject,
+  type JsonObject,
+  parseContainerOrKeep,
+  readList,
+  readObject,
+  toText,
+} from '../json/index.ts';
 import { readReportedCost, readUsageObject, type TokenUsage } from '../signals/index.ts';
 import { type Answer, readAnyAnswer } from '../wire/index.ts';
 import { outputMessages, type RequestedToolCall, toolCallsOfAnswer } from './answer.ts';
@@ -116,3 +123,29 @@ const GOOGLE_SEARCH = /webSearchQueries"/;
 const COST = new RegExp(
   `"(?:${COST_NAMES.flatMap(({ on, name }) => (on === 'json' ? [name] : [])).join('|')})":`,
 );
+
+/** What the output of a span tells of the call that it is of. */
+export interface ToldInOutput {
+  readonly usage: JsonObject;
+  /** What holds it. */
+  readonly whole: JsonObject;
+  readonly model?: string | undefined;
+}
+
+/**
+ * The usage of the answer in a span's output: of a provider's own answer, or of what Haystack makes of it, in which each
+ * reply has what the provider told of all (`meta`). Undefined where several differ.
+ */
+export function usageInText(value: unknown): ToldInOutput | undefined {
+  if (typeof value !== 'string' || value.length > MAX_CHARS || !/usage/i.test(value)) return undefined;
+  const output = readObject(parseContainerOrKeep(value));
+  const replies = readList(output.replies).map((reply) => readObject(reply).meta);
+  const told = [output, ...[output.meta].flat(), ...replies].filter(isObject).flatMap((whole) => {
+    const usage = [whole.usage, whole.usageMetadata].find(isObject);
+    return usage === undefined ? [] : [{ usage, whole, model: toText(whole.model ?? whole.modelVersion) }];
+  });
+  const [first] = told;
+  return told.every(({ usage }) => JSON.stringify(usage) === JSON.stringify(first?.usage))
+    ? first
+    : undefined;
+}

@@ -218,9 +218,9 @@ function placeOfOther(
 /** `llm.model`, `openai.model`, `gen_ai.model.id`; `model` is read beside counts alone. */
 const MODEL_NAME = /^(?:(?:gen_ai|llm|ai|openai)\.(?:[a-z]{1,20}\.)?)?model(?:[._]?(?:name|id))?$/i;
 
-/** `agent.usage.input_tokens` and `ai.llm.tokens.input`, but no sum over a session, and no limit. */
+/** `agent.usage.input_tokens`, `usage.input_tokens` and `ai.llm.tokens.input`, but no sum over a session, and no limit. */
 const WHOLE_COUNT =
-  /^(?!.{0,100}(?:session|cumul|conversation|thread|limit|max|budget))[\w.]{1,60}\.(?:usage\.(input|prompt|output|completion|total)[._]?tokens|tokens\.(input|prompt|output|completion|total))$/i;
+  /^(?!.{0,100}(?:session|cumul|conversation|thread|limit|max|budget))(?:[\w.]{1,60}\.)?(?:usage\.(input|prompt|output|completion|total)[._]?tokens|tokens\.(input|prompt|output|completion|total))$/i;
 
 const WHOLES: Readonly<Record<string, UsagePlace['unit']>> = {
   input: 'inputTokens',
@@ -248,7 +248,7 @@ function betterTier(known: string | undefined, name: string, value: unknown): st
 const ANSWERED = 'response';
 
 /** `output.value`, `mlflow.spanOutputs`, `langfuse.observation.output`, `gen_ai.completion`: maybe a provider's whole answer. */
-const OUTPUT_NAME = /(?:[oO]utputs?(?:[._](?:value|json))?|completion)$/;
+export const OUTPUT_NAME = /(?:[oO]utputs?(?:[._](?:value|json))?|completion)$/;
 
 function betterCost(
   known: RankedCost | undefined,
@@ -300,6 +300,8 @@ export function isGenAiName(key: string): boolean {
       return key.startsWith('braintrust.');
     case 0x6f: // o
       return key === 'openinference.span.kind' || key.startsWith('openai.');
+    case 0x68: // h
+      return key.startsWith('haystack.');
     case 0x69: // i
       return key === 'input_tokens';
     case 0x70: // p

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isObject, type JsonObject } from '../json/index.ts';
+import type { JsonObject } from '../json/index.ts';
 import { DecodeBudget, MAX_VALUE_DEPTH } from './budget.ts';
 import { type DecodedLogs, type DecodedRequest, malformed } from './decode-error.ts';
 import {
@@ -66,7 +66,7 @@ function endOfString(body: Buffer, start: number): number {
 
 /**
  * Reads an `ExportTraceServiceRequest` in OTLP/JSON: ids as hex digits, enums as numbers, 64-bit integers as strings or
- * numbers, names in lowerCamelCase or all as in the .proto files. Unknown fields are skipped.
+ * numbers, names in lowerCamelCase or as in the .proto files. Unknown fields are skipped.
  *
  * @throws DecodeError for invalid or oversized requests.
  */
@@ -94,28 +94,28 @@ function parse(body: Buffer): unknown {
   }
 }
 
-function readRequest(body: Buffer): JsonObject {
-  const request = expectObject(parse(body), 'the request');
-  const names = Object.keys(request);
-  const isAsInProto = names.length > 0 && names.every((name) => name.includes('_'));
-  return isAsInProto ? (inLowerCamelCase(request) as JsonObject) : request;
-}
+const readRequest = (body: Buffer): JsonObject => expectObject(parse(body), 'the request');
 
-/** Names of attributes are values in OTLP, so that all names are those of fields. */
-function inLowerCamelCase(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inLowerCamelCase);
-  if (!isObject(value)) return value;
-  const toCamel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [toCamel(name), inLowerCamelCase(inner)]),
-  );
+/** Names as in the .proto files of those that differ in lowerCamelCase, made when asked for. */
+const PROTO_NAMES = new Map<string, string>();
+
+/** A field by its name in lowerCamelCase, else by that of the .proto files: readers of protobuf's JSON take either. */
+function pickField(json: JsonObject, name: string): unknown {
+  const value = json[name];
+  if (isThere(value)) return value;
+  let proto = PROTO_NAMES.get(name);
+  if (proto === undefined) {
+    proto = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    PROTO_NAMES.set(name, proto);
+  }
+  return json[proto];
 }
 
 /** Absent and null fields have their default, as in protobuf's JSON mapping; a wrong type is an error. */
 function readMessage<T extends MessageType>(json: JsonObject, type: T, budget: DecodeBudget): MessageOf<T> {
   const message: Record<string, unknown> = emptyMessage(type);
   for (const name in type) {
-    const value = json[name];
+    const value = pickField(json, name);
     if (isThere(value)) message[name] = readField(value, name, type[name] as Field, budget);
   }
   return message as MessageOf<T>;
@@ -164,22 +164,25 @@ function readAnyValue(json: unknown, budget: DecodeBudget, depth: number): unkno
   if (depth >= MAX_VALUE_DEPTH) return null;
   const any = expectObject(json, 'value');
   // An AnyValue has one of these fields; unknown ones are skipped.
-  if (isThere(any.stringValue)) return expectString(any.stringValue, 'stringValue');
-  if (isThere(any.intValue)) return expectInt64(any.intValue, 'intValue');
-  if (isThere(any.boolValue)) return readBool(any.boolValue);
-  if (isThere(any.doubleValue)) return expectDouble(any.doubleValue, 'doubleValue');
-  if (isThere(any.arrayValue)) {
-    return expectList(expectObject(any.arrayValue, 'arrayValue').values, 'arrayValue.values').map((item) => {
+  const text = pickField(any, 'stringValue');
+  if (isThere(text)) return expectString(text, 'stringValue');
+  const whole = pickField(any, 'intValue');
+  if (isThere(whole)) return expectInt64(whole, 'intValue');
+  const flag = pickField(any, 'boolValue');
+  if (isThere(flag)) return readBool(flag);
+  const number = pickField(any, 'doubleValue');
+  if (isThere(number)) return expectDouble(number, 'doubleValue');
+  const list = pickField(any, 'arrayValue');
+  if (isThere(list)) {
+    return expectList(expectObject(list, 'arrayValue').values, 'arrayValue.values').map((item) => {
       budget.takeItem();
       return readAnyValue(item, budget, depth + 1);
     });
   }
-  if (isThere(any.kvlistValue)) {
-    return readAttributes(expectObject(any.kvlistValue, 'kvlistValue').values, budget, depth + 1);
-  }
-  if (isThere(any.bytesValue)) {
-    return new Uint8Array(Buffer.from(expectString(any.bytesValue, 'bytesValue'), 'base64'));
-  }
+  const members = pickField(any, 'kvlistValue');
+  if (isThere(members)) return readAttributes(expectObject(members, 'kvlistValue').values, budget, depth + 1);
+  const bytes = pickField(any, 'bytesValue');
+  if (isThere(bytes)) return new Uint8Array(Buffer.from(expectString(bytes, 'bytesValue'), 'base64'));
   return null;
 }
 

@@ -16,6 +16,8 @@ const WORDS: ReadonlySet<string> = new Set(
     ai.generateText ai.generateText.doGenerate ai.streamText ai.streamText.doStream ai.generateObject
     ai.generateObject.doGenerate ai.streamObject ai.streamObject.doStream ai.embed ai.embed.doEmbed ai.embedMany
     ai.embedMany.doEmbed ai.rerank ai.rerank.doRerank ai.toolCall
+    haystack.pipeline.run haystack.component.run haystack.agent.run haystack.agent.step haystack.agent.step.llm
+    haystack.agent.step.tool
     initialize ping server/discover tools/list tools/call prompts/list prompts/get resources/list resources/read
     resources/subscribe resources/unsubscribe resources/templates/list roots/list sampling/createMessage
     elicitation/create completion/complete logging/setLevel subscriptions/listen tasks/get tasks/result tasks/list

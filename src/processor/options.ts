@@ -99,7 +99,7 @@ export function resolveProcessorOptions(
     throw invalidOption('`requirePromptTemplate`', "'warn'", requirePromptTemplate);
   if (meterProvider !== false && meterProvider !== undefined)
     checkValue('`meterProvider`', meterProvider, having('a MeterProvider or false', 'getMeter'));
-  const config = resolveSignalConfig(withDefaultVerifier(signals));
+  const config = resolveSignalConfig(signals);
   const redact = redactContent ?? false;
   const capture = resolveCaptureContent(captureContent);
   if (redact && capture) {
@@ -121,12 +121,6 @@ export function resolveProcessorOptions(
 function checkType(name: string, value: unknown, type: 'boolean' | 'object'): void {
   if (value === undefined || (typeof value === type && value !== null)) return;
   throw invalidOption(`\`${name}\``, `a ${type}`, value);
-}
-
-/** Scores of all doors are on one scale. What is no object is refused where the options are checked. */
-function withDefaultVerifier(signals: SignalOptions): SignalOptions {
-  if (typeof signals !== 'object' || signals === null) return signals;
-  return { ...signals, verifier: signals.verifier ?? 'evidence' };
 }
 
 function checkNames(name: string, value: unknown): void {

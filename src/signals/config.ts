@@ -21,7 +21,7 @@ export interface SignalOptions {
   /**
    * Where `verifier_score` comes from. `'evidence'`: 1 less the evidence risk, and the heuristic where there is no
    * evidence. `'heuristic'`: phrases and overlap. Or your own.
-   * @defaultValue 'evidence' for spans, at every door; 'heuristic' for `resolveSignalConfig` alone
+   * @defaultValue 'evidence'
    */
   readonly verifier?: Verifier | 'evidence' | 'heuristic' | undefined;
   /** Called when `verifier` threw or returned an unusable result; errors it throws are ignored. */
@@ -81,7 +81,7 @@ export function resolveSignalConfig(options: SignalOptions = {}): SignalConfig {
       `Expected \`levels.medium\` <= \`levels.high\`, got ${seen}`,
     );
   }
-  const { verifier = 'heuristic', onVerifierError } = options;
+  const { verifier = 'evidence', onVerifierError } = options;
   const isNamed = verifier === 'evidence' || verifier === 'heuristic';
   if (!isNamed && typeof verifier?.score !== 'function') {
     throw invalid('verifier', "'evidence', 'heuristic' or an object with a method `score`", verifier);

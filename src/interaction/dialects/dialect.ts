@@ -52,5 +52,6 @@ function messagesIn(output: unknown): readonly unknown[] {
   const generations = readList(output.generations).flat();
   if (generations.length > 0) return generations.map((item) => (isObject(item) && item.message) || item);
   if (isObject(output.message)) return [output.message];
+  if (Array.isArray(output.replies)) return output.replies;
   return output.role === undefined && output.lc === undefined ? [] : [output];
 }

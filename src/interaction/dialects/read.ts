@@ -1,10 +1,11 @@
 import { semconv } from '../../base/index.ts';
 import { firstText, toText } from '../../json/index.ts';
 import { readAmount } from '../../signals/index.ts';
-import { type InteractionKind, interactionKind } from '../kind.ts';
-import { answerText, conversationText, PART_SEPARATOR } from '../messages.ts';
+import { type InteractionKind, interactionKind, isModelCall } from '../kind.ts';
+import { answerText, conversationText, PART_SEPARATOR, withSteps } from '../messages.ts';
 import { normalizeProvider } from '../provider.ts';
-import { readScalars, type Scalars } from '../scalars.ts';
+import { usageInText } from '../provider-response.ts';
+import { OUTPUT_NAME, readScalars, type Scalars } from '../scalars.ts';
 import type { SpanView } from '../span-view.ts';
 import type { Interaction } from '../types.ts';
 import { type ReportedUsage, readUsage } from '../usage.ts';
@@ -31,14 +32,15 @@ const DIALECTS: readonly Dialect[] = [
  * Reads a call's interaction from a span of any dialect. Broken JSON, wrong types and missing parts leave fields out;
  * nothing throws.
  *
- * @param attached data attached to the span. It takes precedence over attributes. An attached prompt or answer is not
- * read from the span; with attached tool arguments neither is.
+ * @param given data attached to the span. It takes precedence over attributes. An attached prompt or answer is not read
+ * from the span; with attached tool arguments neither is. Attached tool calls count as those in messages do.
  */
-export function readInteraction(span: SpanView, attached: Interaction = {}): Interaction {
+export function readInteraction(span: SpanView, given: Interaction = {}): Interaction {
   const { attributes } = span;
+  const attached = withSteps(given);
   const { usage: reported } = attached;
   const isTold = attached.provider !== undefined && attached.model !== undefined && reported !== undefined;
-  const scalars = isTold ? NO_SCALARS : readScalars(attributes);
+  const scalars = isTold ? NO_SCALARS : reported === undefined ? readTold(span) : readScalars(attributes);
   const provider = scalars.provider === undefined ? undefined : normalizeProvider(scalars.provider);
   const providerCostUsd = attached.providerCostUsd ?? readProviderCost(attributes);
   const written = attached.written ?? readWritten(span, attached);
@@ -74,6 +76,44 @@ export function readInteraction(span: SpanView, attached: Interaction = {}): Int
         : (attributes[semconv.ATTR_GEN_AI_TOOL_DEFINITIONS] ?? attributes['ai.prompt.tools'])),
     plainRequest: attached.plainRequest,
   };
+}
+
+/**
+ * What a span says of its call; of a model's that has no counts, with those that one of its events has, or the answer in
+ * its output. Where several events have some, nobody knows which are of the whole.
+ */
+function readTold(span: SpanView): Scalars {
+  const { attributes, events = [] } = span;
+  const own = readScalars(attributes);
+  if ((own.counts ?? own.usageObjects) !== undefined || !isModelCall(interactionKind(span))) return own;
+  const told = events
+    .slice(-MAX_EVENTS)
+    .map((event) => readScalars(event.attributes ?? {}))
+    .filter(({ counts, usageObjects }) => (counts ?? usageObjects) !== undefined);
+  const beside = told.length === 0 ? readOutput(attributes) : told.length === 1 ? told[0] : undefined;
+  if (beside === undefined) return own;
+  const { counts, usageObjects } = beside;
+  return {
+    ...own,
+    counts,
+    usageObjects,
+    model: own.model ?? beside.model,
+    cost: own.cost ?? beside.cost,
+    isOfOtherCurrency: own.isOfOtherCurrency === true || beside.isOfOtherCurrency === true,
+  };
+}
+
+/** Streams write one for each chunk, and the counts last. */
+const MAX_EVENTS = 128;
+
+function readOutput(attributes: SpanView['attributes']): Scalars | undefined {
+  for (const attribute in attributes) {
+    const told = OUTPUT_NAME.test(attribute) ? usageInText(attributes[attribute]) : undefined;
+    if (told === undefined) continue;
+    const { usage, whole, model } = told;
+    return { usageObjects: [{ object: usage, attribute, whole }], model };
+  }
+  return undefined;
 }
 
 /** The texts and tool arguments on the span that are not attached. */

@@ -53,6 +53,11 @@ const DIALECTS: readonly Values[] = [
     model: ['genkit:name'],
     namesProvider: true,
   },
+  {
+    name: 'Haystack 2 and 3 with content tracing: core/pipeline/base.py, components/agents/agent.py',
+    input: ['haystack.component.input', 'haystack.agent.step.llm.input'],
+    output: ['haystack.component.output', 'haystack.agent.step.llm.output'],
+  },
 ];
 
 /** Instrumentations that write whole inputs and outputs, each under names of its own. */

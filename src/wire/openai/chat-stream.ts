@@ -52,8 +52,8 @@ export class ChatStream implements AnswerStream {
   #fingerprint: unknown;
   readonly #choices = new Map<number, StreamedChoice>();
   #usage: JsonObject | undefined;
-  /** The chunk that held it, which may say the currency of its cost. */
-  #usageChunk: JsonObject = {};
+  /** What a chunk says of the currency of a cost that it or another one tells. */
+  #currency: JsonObject | undefined;
   #error: unknown;
   #calls = 0;
 
@@ -68,24 +68,19 @@ export class ChatStream implements AnswerStream {
     this.#error ??= chunk.error;
     // Groq has a place of its own for the usage of a stream that was not asked for it.
     if (chunk.usage ?? chunk.x_groq)
-      this.#takeUsage(objectAt(chunk, 'usage') ?? objectAt(chunk.x_groq, 'usage'), chunk);
+      this.#usage = objectAt(chunk, 'usage') ?? objectAt(chunk.x_groq, 'usage') ?? this.#usage;
+    this.#currency ??= currencyIn(chunk);
     // The usage chunk of `stream_options.include_usage` has no choices.
-    for (const choice of readList(chunk.choices)) if (isObject(choice)) this.#add(choice, chunk, onDelta);
+    for (const choice of readList(chunk.choices)) if (isObject(choice)) this.#add(choice, onDelta);
   }
 
-  #takeUsage(usage: JsonObject | undefined, chunk: JsonObject): void {
-    if (usage === undefined) return;
-    this.#usage = usage;
-    this.#usageChunk = chunk;
-  }
-
-  #add(choice: JsonObject, chunk: JsonObject, onDelta: ((delta: AnswerDelta) => void) | undefined): void {
+  #add(choice: JsonObject, onDelta: ((delta: AnswerDelta) => void) | undefined): void {
     const index = numberAt(choice, 'index') ?? 0;
     const slot = this.#choice(index);
     if (slot === undefined) return;
     slot.finishReason = toText(choice.finish_reason) ?? slot.finishReason;
     // Moonshot's place for it.
-    this.#takeUsage(objectAt(choice, 'usage'), chunk);
+    this.#usage = objectAt(choice, 'usage') ?? this.#usage;
     this.#error ??= choice.error;
     const delta = objectAt(choice, 'delta');
     const tell = index === 0 ? onDelta : undefined;
@@ -190,7 +185,7 @@ export class ChatStream implements AnswerStream {
     const choices = [...this.#choices.values()].sort((a, b) => a.index - b.index);
     const isText = choices.some((choice) => choice.isText);
     return {
-      ...currencyIn(this.#usageChunk),
+      ...this.#currency,
       id: this.#id || '',
       object: isText ? 'text_completion' : 'chat.completion',
       created: this.#created || 0,
@@ -213,11 +208,15 @@ function report(
   if (tell !== undefined && text !== '') tell({ type, text });
 }
 
-function currencyIn(chunk: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(chunk).filter(([name, value]) => saysOtherCurrency({ [name]: value })),
-  );
+/** The first member that says so. Of the names of most chunks none could. */
+function currencyIn(chunk: JsonObject): JsonObject | undefined {
+  for (const name in chunk) {
+    if (MAY_SAY.test(name) && saysOtherCurrency({ [name]: chunk[name] })) return { [name]: chunk[name] };
+  }
+  return undefined;
 }
+
+const MAY_SAY = /currency|unit|cost|pric|bill|charge|spend|money|usage/i;
 
 function wholeText({ index, text, finishReason }: StreamedChoice): JsonObject {
   return { index, text: text.toString(), logprobs: null, finish_reason: finishReason ?? null };
