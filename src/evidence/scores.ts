@@ -43,14 +43,12 @@ export function scoreAnswer(input: EvidenceInput): EvidenceScores | undefined {
 /** The findings of the documents, with their places there, both or none. */
 function listPassages({ findings }: Support, source: string): readonly EvidenceFinding[] {
   const point = toCodePointOffsets(source, Math.max(0, ...findings.map(({ endContext = 0 }) => endContext)));
-  return findings.map(({ startContext, endContext, ...finding }) => ({
+  return findings.map(({ startContext = 0, endContext = Number.POSITIVE_INFINITY, ...finding }) => ({
     ...finding,
-    ...(startContext !== undefined &&
-      endContext !== undefined &&
-      endContext <= MAX_COUNTED_UNITS && {
-        startContext: point(startContext),
-        endContext: point(endContext),
-      }),
+    ...(endContext <= MAX_COUNTED_UNITS && {
+      startContext: point(startContext),
+      endContext: point(endContext),
+    }),
   }));
 }
 

@@ -1,4 +1,4 @@
-import { toVerbStem } from '../language/index.ts';
+import { toVerbStem, wordSet } from '../language/index.ts';
 import { ACTS, HEDGES, LOOKUPS, Phrases, PLAIN_ACTS, SAYING } from '../phrases/index.ts';
 import { idsIn } from '../trace/index.ts';
 import { admitsFailure, type Sentence } from './statements.ts';
@@ -18,6 +18,8 @@ export interface ActClaim {
   readonly stems: ReadonlySet<string>;
   /** Families of the verbs; empty for plain acts ("processed"). */
   readonly acts: ReadonlySet<string>;
+  /** Of what the speaker says that it paid or sent itself: no other act does that along the way. */
+  readonly ownActs: ReadonlySet<string>;
   /** Families named anywhere in the statement. */
   readonly mentioned: ReadonlySet<string>;
   /** Identifiers, paths and addresses in the statement, in lower case. */
@@ -44,16 +46,14 @@ const OPENS_DATA = new Phrases({
 });
 
 /** Past participles and completed forms of German, Spanish, Portuguese and French that follow an auxiliary. */
-const AUXILIARIES: ReadonlySet<string> = new Set(
-  "ist sind wurde wurden habe hat haben j'ai he ha han hemos fue fueron está están quedó queda quedan foi foram ficou ficaram est sont été ont ai se".split(
-    ' ',
-  ),
+const AUXILIARIES = wordSet(
+  "ist sind wurde wurden habe hat haben j'ai he ha han hemos fue fueron está están quedó queda quedan foi foram ficou ficaram est sont été ont ai se",
 );
 const PARTICIPLE =
   /^(?:(?:nach|um|ein|ab|auf|aus|an|zu|vor|mit|weiter|zurück)?(?:ge|be|ver|er)\p{L}{2,}(?:t|en)|\p{L}+iert|\p{L}{2,}ge\p{L}{2,}(?:t|en)|\p{L}+(?:[ai]d[oa]s?|ées?|és?|ió|aron|eron)|(?:hech|puest|escrit|abiert|resuelt|feit|abert|post)[oa]s?|fait|mise?s?|prise?s?|ouverte?s?)$/u;
 const DONE_IN_CJK = /已(?!经?无)|了(?=[。，,！!\s]|$)|完成|しました|ました(?!か)|済み|完了/u;
 const OWN_IN_CJK = /我(?:已|刚|剛|帮|幫|替)|(?:帮|幫|为|為|替)(?:您|你)|ました/u;
-const ENGLISH: ReadonlySet<string> = new Set('the your you is has been and to of for i was are'.split(' '));
+const ENGLISH = wordSet('the your you is has been and to of for i was are');
 const MAX_CLAIMS = 64;
 
 /** Said of an earlier answer. */
@@ -99,15 +99,39 @@ function actClaimIn(statement: Sentence): ActClaim | undefined {
     ],
     stems: new Set(others.map(({ text }) => toActStem(text))),
     acts,
+    ownActs: ownActsIn(statement, verbs),
     mentioned,
     ids: idsIn(statement.text),
   };
 }
 
-const IRREGULAR: ReadonlyMap<string, string> = new Map(
-  'sent=send paid=pay made=make wrote=write written=write'
-    .split(' ')
-    .map((pair) => pair.split('=') as [string, string]),
+/** "Ich habe", "j'ai", and "enviei" by itself. */
+const FIRST_PERSON = /^(?:habe|he|hemos|j'ai)$/;
+const DENIED = /^(?:no|nicht|noch|keine?n?|pas|não|nem|ni|sin|sem|sans|ohne)$/;
+const PRETERITE = /^\p{L}{3,}ei$/u;
+/** "我已退款", "返金し、": the two characters of the act. */
+const OWN_ACT_IN_CJK =
+  /(?:[我并]|[为為帮幫替代给給][您你])已?[经經]?(?:[为為帮幫替代给給][您你]|成功)?(\p{Script=Han}{2})(?!方式|信息|记录)|(\p{Script=Han}{2})を?(?:いた)?し(?:ま|、|て)/gu;
+/** What an answer itself may do: "shared". */
+const SHOWN = /^(?:shar|post|publi|inform|messag|geteilt|partag|compart|共有)/;
+
+function ownActsIn({ words, lower }: Sentence, verbs: readonly Verb[]): ReadonlySet<string> {
+  const own = verbs.flatMap(({ text, form }) => (form === 'own' ? [text] : []));
+  for (const [, after, before = ''] of lower.matchAll(OWN_ACT_IN_CJK)) own.push(after ?? before);
+  let isFirst = false;
+  for (const { text, start } of words) {
+    if (DENIED.test(text)) break;
+    if (AUXILIARIES.has(text) || CLAUSES.has(text) || lower[start - 2] === ',')
+      isFirst = FIRST_PERSON.test(text);
+    else if (PRETERITE.test(text) || (isFirst && PARTICIPLE.test(text))) own.push(text);
+  }
+  const acts = own.flatMap((verb) => (SHOWN.test(verb) ? [] : ACTS.of(verb)));
+  return new Set(acts.filter((act) => act === 'pay' || act === 'send'));
+}
+const CLAUSES = wordSet('que dass ob si se qui wenn falls');
+
+const IRREGULAR = new Map(
+  Object.entries({ sent: 'send', paid: 'pay', made: 'make', wrote: 'write', written: 'write' }),
 );
 export const toActStem = (verb: string): string => toVerbStem(IRREGULAR.get(verb) ?? verb);
 
@@ -124,6 +148,7 @@ function isCompletedElsewhere(statement: Sentence): boolean {
   const { words, lower, isUnspaced } = statement;
   if (words.some(({ text }) => ENGLISH.has(text)) || admitsFailure(statement)) return false;
   if (isUnspaced) return DONE_IN_CJK.test(lower);
+  if (words.some(({ text }) => PRETERITE.test(text) && ACTS.of(text).length > 0)) return true;
   const isParticiple = (word: string | undefined) =>
     word !== undefined && PARTICIPLE.test(word) && !/ung(?:en)?$/.test(word);
   // "Termin verschoben.", "¡Reserva confirmada!"

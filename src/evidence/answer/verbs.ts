@@ -1,4 +1,4 @@
-import { isNegation } from '../language/index.ts';
+import { isNegation, wordSet } from '../language/index.ts';
 import type { Word } from '../phrases/index.ts';
 import { isHedge, type Sentence } from './statements.ts';
 
@@ -9,12 +9,11 @@ export interface Verb {
   readonly form: VerbForm;
 }
 
-const set = (words: string): ReadonlySet<string> => new Set(words.split(' '));
-const ADVERBS = set(
+const ADVERBS = wordSet(
   'now just also already both all each successfully been officially since then recently fully correctly automatically indeed again went gone ahead and therefore all',
 );
-const PAST_FORMS = set('sent made found wrote rewrote paid put built ran set');
-const BE = set("is are was were you're they're it's that's");
+const PAST_FORMS = wordSet('sent made found wrote rewrote paid put built ran set');
+const BE = wordSet("is are was were you're they're it's that's");
 /** A participle: what follows "have" and is none is a thing that one has. */
 const COMPLETED = /(?:[dntw]|[ndmt]e|un|ut|ung)$/;
 const STATE_ENDING = /(?:ed|en|nt|id|lt|de|pt|plit)$/;

@@ -1,2 +1,2 @@
-export { FUNCTION_WORDS, isNegation } from './function-words.ts';
+export { FUNCTION_WORDS, isNegation, wordSet } from './function-words.ts';
 export { findStem, toVerbStem } from './stem.ts';

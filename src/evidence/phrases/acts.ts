@@ -12,7 +12,7 @@ export const ACTS = new Families({
     zh: '取消, 删除, 清除, 清空, 移除',
   },
   update: {
-    en: 'updat*, modif*, chang*, edit, edited, edits, adjust*, replac*, renam*, switch*, correct*, upgrad*, downgrad*, patch*, turned, toggl*, assign*, reassign*, reschedul*, set, apply, applied, mov*, deploy*, push*, merg*, install*, restart*, launch*, execut*, migrat*, backup*, archiv*, enabl*, disabl*, activ*, deactiv*, reset*, restor*, suspend*, resum*, freez*, frozen, lock*, unlock*, revok*, renew*, subscrib*, unsubscrib*, enrol*, escalat*, block*, unblock*, revert*, terminat*, stopped, started, triggered',
+    en: 'updat*, modif*, chang*, edit, edited, edits, adjust*, replac*, renam*, switch*, correct*, upgrad*, downgrad*, patch*, turned, toggl*, assign*, reassign*, reschedul*, set, apply, applied, mov*, deploy*, push*, merg*, install*, restart*, launch*, execut*, migrat*, backup*, archiv*, enabl*, disabl*, activ*, deactiv*, reset*, restor*, suspend*, resum*, freez*, frozen, lock*, unlock*, revok*, renew*, subscrib*, unsubscrib*, writ*, wrote, enrol*, escalat*, block*, unblock*, revert*, terminat*, stopped, started, triggered',
     de: 'aktualisier*, geänder*, änder*, umgestell*, angepass*, umbenann*, zugewies*, ersetz*, gesenk*, erhöh*, verlänger*, verschob*, verschieb*, verleg*, neugestart*, installier*, entsperr*, gestart*, gestopp*, freigegeb*, gesperr*, ausgeschalt*, eingeschalt*, heruntergefahr*, aktivier*, deaktivier*',
     es: 'actualiz*, cambia*, modificad*, ajustad*, ampliad*, asignad*, movid*, traslad*, desplega*, desplieg*, reinici*, activad*, desactivad*, bloquead*, encendid*, apagad*, renovad*',
     fr: 'cambié, modifié*, changé*, baissé*, augmenté*, prolongé*, attribué*, déplac*, redémarr*, désactivé*, activé*, bloqué*, débloqué*, allumé*, éteint*, renouvelé*',
@@ -39,8 +39,8 @@ export const ACTS = new Families({
     zh: '支付, 退款, 转账, 付款, 缴费, 充值, 汇款',
   },
   send: {
-    en: 'send*, sent, email*, mail, mailed, notif*, inform*, invit*, forward*, shared, post, posted, publish*, messag*, paged',
-    de: 'verschick*, versand*, gesend*, versend*, veröffentlich*, geschick*, abgeschick*, weitergeleit*, beantwort*, geteilt*, eingelad*, informier*, benachrichtig*, verständig*',
+    en: 'send, sends, sending, sent, email*, mail, mailed, notif*, inform*, invit*, forward*, shared, post, posted, publish*, messag*, paged',
+    de: 'senden, sende, verschick*, versand*, gesend*, versend*, veröffentlich*, geschick*, abgeschick*, weitergeleit*, beantwort*, geteilt*, eingelad*, informier*, benachrichtig*, verständig*',
     es: 'envi*, enví*, publicad*, avisad*, avisé, compartid*, invitad*, notificad*, respondid*',
     fr: 'envoy*, publié*, partagé*, invité*, prévenu*, averti*, transmis*, répondu*',
     pt: 'enviad*, enviei, encaminhad*, compartilhad*, convidad*, avisei',

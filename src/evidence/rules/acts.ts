@@ -158,7 +158,9 @@ const noSuchCall: Rule = {
   kind: 'tool_never_called',
   needsAllSteps: true,
   apply: (reading) => {
-    if (reading.steps.length === 0 || listWrites(reading).length > 0) return [];
+    const writes = listWrites(reading);
+    if (reading.steps.length === 0) return [];
+    if (writes.length > 0) return listUndone(reading, writes);
     const asked = askedActs(reading);
     // "Are the files deleted?": the user asks for a state, not for an act.
     const isInquiry =
@@ -171,11 +173,22 @@ const noSuchCall: Rule = {
       if (isInquiry && !claim.isOwn) return [];
       const isState = isWanted && WANTED.test(lower) && !IN_CLAUSE.test(lower);
       if (!claim.isCompleted && !isState && !isWhole(claim)) return [];
-      const isLeft = (claim.isOwn && claim.isCompleted) || isWanted;
+      const isLeft = (claim.isOwn && claim.isCompleted) || claim.ownActs.size > 0 || isWanted;
       return isLeft && !isSaid(claim, reading.known.results) ? [onStatement(claim.statement)] : [];
     });
   },
 };
+/** "I refunded the order and emailed the customer", where no call sends, and none that was made says that it did. */
+function listUndone({ claims }: AnswerReading, writes: readonly ReadStep[]) {
+  const told = claims.filter(({ ownActs }) => ownActs.size > 0);
+  // What a tool without an act in its name does, or one that runs what it is given, is not known.
+  if (told.length === 0 || writes.some((one) => one.acts.size === 0 || one.runsCommands)) return [];
+  const calls = writes.map(({ toolWords, lower }) => `${toolWords.join(' ')}\n${lower}`).join('\n');
+  const done = ACTS.in(readPassage(calls));
+  const undone = told.filter(({ ownActs }) => [...ownActs].some((act) => !done.has(act)));
+  return undone.map(({ statement }) => onStatement(statement));
+}
+
 /** Results say themselves that it was done, and not only that it can be. */
 const isSaid = ({ verbs }: ActClaim, results: string): boolean =>
   verbs.some((verb) => {

@@ -1,5 +1,6 @@
 /** Which calls a claim is about, and whether the answer owns up to what failed. */
 import { type ActClaim, admitsFailure, type Sentence, toActStem } from '../answer/index.ts';
+import { wordSet } from '../language/index.ts';
 import { ACTS } from '../phrases/index.ts';
 import type { ReadStep } from '../trace/index.ts';
 import { shares } from './finding.ts';
@@ -61,8 +62,6 @@ function hasReason({ statements, prompt }: AnswerReading, step: ReadStep): boole
   });
 }
 const SHORT_REASON = /^(?:full|busy|lost|late|dead|down)$/;
-const COMMON: ReadonlySet<string> = new Set(
-  'error errors failed failure failures order orders payment item items amount method status error request requested operation completed processed success successful passed passing confirm confirmed message result address customer account user false state service number please there their which could would should invalid details reason further information assist cannot record value'.split(
-    ' ',
-  ),
+const COMMON = wordSet(
+  'error errors failed failure failures order orders payment item items amount method status error request requested operation completed processed success successful passed passing confirm confirmed message result address customer account user false state service number please there their which could would should invalid details reason further information assist cannot record value',
 );

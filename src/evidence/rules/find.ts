@@ -71,10 +71,7 @@ export function checkAnswer(
 }
 
 /** Claims with a fact that can be looked up, claims of acts, and what has a finding. */
-function toCounts(
-  { claims, facts, statements }: AnswerReading,
-  findings: readonly TraceFinding[],
-): { checked: number; found: number } {
+function toCounts({ claims, facts, statements }: AnswerReading, findings: readonly TraceFinding[]) {
   const hasFinding = (one: Sentence) => findings.some(({ start, end }) => start < one.end && one.start < end);
   const checked = new Set([
     ...facts.filter(({ isStated }) => isStated).map(({ statement }) => statement),

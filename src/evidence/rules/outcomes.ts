@@ -51,23 +51,25 @@ const deniedAct: Rule = {
     return reading.statements.flatMap((statement) => {
       if (statement.kind !== 'claim' || isConditional(statement) || NOT_TRIED.has(statement)) return [];
       const denial = DENIALS.find(statement);
-      if (denial === undefined || REPAIRED.test(statement.lower)) return [];
+      const { lower } = statement;
+      if (denial === undefined || REPAIRED.test(lower)) return [];
       // "Since that wasn't possible, I sent …": what follows the comma was done.
-      const rest = readPassage(
-        statement.lower.slice(denial.start, denial.start + 80).split(/[,;]/, 1)[0] ?? '',
-      );
-      const isEnglish = /\b(?:the|i|was|were|has|have|could|couldn['’]t|your)\b/.test(statement.lower);
+      const rest = readPassage(lower.slice(denial.start, denial.start + 80).split(/[,;]/, 1)[0] ?? '');
+      const isEnglish = /\b(?:the|i|was|were|has|have|could|couldn['’]t|your)\b/.test(lower);
       const acts = isEnglish && !PLAIN_ACTS.has(rest) ? ACTS.in(rest) : ACTS.in(statement);
-      const ids = idsIn(statement.lower);
+      const ids = idsIn(lower);
       const done = tried.findLast(
         (step) =>
           (shares(step.acts, acts) || (step.acts.size === 0 && isNamed(step, statement))) &&
           (ids.size === 0 || shares(ids, step.ids)),
       );
-      return done === undefined ? [] : [onStatement(statement, done.index)];
+      return done === undefined || denies(done, statement) ? [] : [onStatement(statement, done.index)];
     });
   },
 };
+/** The call says so too: `prepared_not_submitted`, "leaving wireless unchanged". */
+const denies = ({ lower }: ReadStep, { words }: Sentence): boolean =>
+  words.some(({ text }) => text.length > 4 && ['not_', 'not ', 'un'].some((no) => lower.includes(no + text)));
 /** "It failed twice, then went through": the failure was, and is no more. */
 const REPAIRED = /\b(?:then|finally|eventually|at last|retried|(?:second|third|next) (?:attempt|try))\b/;
 /** All words of the tool's name are in the statement. */

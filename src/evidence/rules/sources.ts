@@ -33,7 +33,7 @@ const failedSource: Rule = {
 };
 
 const IN_FUTURE =
-  /\b(?:near future|upcoming|coming (?:days|weeks|months)|(?:in )?the next (?:few )?(?:days|weeks|months)|soon)\b/;
+  /\b(?:near future|upcoming|coming (?:days|weeks|months)|(?:in )?the next (?:few )?(?:days|weeks|months)|(?<!too )soon)\b/;
 const OF_TODAY = /^(?:current|now|today|date|time|clock)$/;
 const YEAR = /\b(?:19|20)\d\d\b/;
 /** The days of a text that have a year: `20250722`. */
@@ -73,7 +73,6 @@ const pastAsFuture: Rule = {
 };
 
 const SPAN = /\b(\d{1,2}|[a-z]{3,5})[- ]days?\b(?! (?:ago|later|before|after|of))/;
-const DAY = /^\W{0,8}day (\d{1,2})\b/;
 const WEEKDAY = /^\W{0,8}(mon|tues|wednes|thurs|fri|satur|sun)day\b(?!\s?(?:-|–|to|and|\/|&))/;
 const OF_WEEK = /\b(?:for (?:the|next|this|a) (?:whole |full )?week|weekly (?:meal )?plan|week['’]s)\b/;
 const otherSpan: Rule = {
@@ -83,7 +82,7 @@ const otherSpan: Rule = {
   needsAllSteps: false,
   apply: ({ statements }) => {
     const labels = statements.filter(({ kind, isItem }) => kind === 'label' || !isItem);
-    const days = labels.flatMap(({ lower }) => DAY.exec(lower)?.[1] ?? []).map(Number);
+    const days = labels.flatMap(({ lower }) => /^\W{0,8}day (\d{1,2})\b/.exec(lower)?.[1] ?? []).map(Number);
     const weekdays = new Set(labels.flatMap(({ lower }) => WEEKDAY.exec(lower)?.[1] ?? []));
     const said = statements.find(({ kind, lower }) => {
       if (kind !== 'claim') return false;
@@ -112,8 +111,7 @@ const otherDistance: Rule = {
         return false;
       const at = part === 'major' ? 1 : 2;
       const said = numberOfWord(count) ?? Number(count);
-      const isComparable = at === 1 || from[1] === to[1];
-      return isComparable && Math.abs(Number(from[at]) - Number(to[at])) !== said;
+      return (at === 1 || from[1] === to[1]) && Math.abs(Number(from[at]) - Number(to[at])) !== said;
     };
     return statements.filter(isOther).map((one) => onStatement(one, steps.at(-1)?.index));
   },

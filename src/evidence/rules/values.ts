@@ -47,6 +47,7 @@ const otherFigure: Rule = {
 
 /** Temperatures, shares and amounts that little evidence has nothing of. */
 const FEW_NUMBERS = 24;
+const PRICED = /[$€£¥]|price|cost|amount|fee|total|fare|balance|charge|saldo|prix|preis|pre[cç]i?o/i;
 function isInvented(figure: Figure, statement: Sentence, { known, steps }: AnswerReading): boolean {
   const { dimension, isAbout } = figure;
   if (isAbout || known.given.length === 0 || known.given.length > FEW_NUMBERS || OF_SEVERAL.has(statement))
@@ -55,7 +56,7 @@ function isInvented(figure: Figure, statement: Sentence, { known, steps }: Answe
     steps.some(({ tool, text, outcome }) => outcome === 'ok' && sign.test(`${tool} ${text}`));
   if (dimension === 'temperature') return hasSame(/temp|°|degree|\d\s?[CF]\b|celsius|fahrenheit|_c"/i);
   if (dimension === 'percent') return hasSame(/%|percent|pct|rate|share/i);
-  if (dimension === 'money') return hasSame(/[$€£¥]|price|cost|amount|fee|total|fare|balance|charge|saldo/i);
+  if (dimension === 'money') return hasSame(PRICED);
   return dimension === 'none' && isOfCounted(figure, statement, known);
 }
 

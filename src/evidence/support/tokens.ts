@@ -25,9 +25,7 @@ const IS_PLAIN = /^[\n\r\t -~]*$/;
 /** "27-year-old", "1708-1765", "15km", "1,250.The" have parts; "2019-05-04" and "W24" have none. */
 const NUMBER_ENDS = /-(?!\d+-\d)(?<!\d-\d+-)|[.,:](?=\p{L})|(?<=\d)(?=\p{L}+(?:-|$))/u;
 
-const ALL_FUNCTION_WORDS: ReadonlySet<string> = new Set(
-  Object.values(FUNCTION_WORDS).flatMap((list) => [...list]),
-);
+const ALL_FUNCTION_WORDS = new Set(Object.values(FUNCTION_WORDS).flatMap((list) => [...list]));
 /** At most this many tokens are read of a text. */
 const MAX_TOKENS = 16_384;
 const MAX_STEM = 7;
@@ -76,11 +74,7 @@ export class Tokenizer {
 const LIST_MARKER = /^[^\S\n]{0,12}(?:\d{1,2}[.)]|[-*•]{1,3})(?=\s)|^[^\n\d]{0,200}[:：][*_ ]{0,4}(?=\n)/gm;
 
 /** The sentences of a text by their first tokens, without markers of lists and "Here is a summary:" on a line. */
-export function tokenSentences(
-  text: string,
-  tokenizer: Tokenizer,
-  most: number,
-): readonly (readonly Token[])[] {
+export function tokenSentences(text: string, tokenizer: Tokenizer, most: number): readonly Token[][] {
   const unmarked = text.replace(LIST_MARKER, (marker) => ' '.repeat(marker.length));
   let start = 0;
   return [...sentenceEnds(unmarked)].flatMap((end) => {

@@ -1,3 +1,5 @@
+import { wordSet } from '../language/index.ts';
+
 /** Keys by which results tell how a call ended, in lower case and without signs. */
 const TABLE = {
   state:
@@ -23,10 +25,8 @@ const SETS = new Map(Object.entries(TABLE).map(([kind, keys]) => [kind, new Set(
 export const hasKind = (kind: keyof typeof TABLE, key: string): boolean => SETS.get(kind)?.has(key) === true;
 
 /** Tools that may print nothing when they have done what they were to do. */
-export const SILENT_TOOLS: ReadonlySet<string> = new Set(
-  'run exec execute shell bash sh python node code script command terminal git kubectl docker browser chmod chown mkdir touch cp mv ln'.split(
-    ' ',
-  ),
+export const SILENT_TOOLS = wordSet(
+  'run exec execute shell bash sh python node code script command terminal git kubectl docker browser chmod chown mkdir touch cp mv ln',
 );
 /** What was before the call, or around it. */
 export const ASIDE =

@@ -11,7 +11,7 @@ import {
   SUCCESSES,
 } from '../phrases/index.ts';
 import { ASIDE, bareKey, hasKind, SILENT_TOOLS } from './keys.ts';
-import type { StepEnd } from './types.ts';
+import type { ReadStep, StepEnd } from './types.ts';
 
 /** Longer texts are documents: only how they begin, and what they count, is an end of the call. */
 const HEAD_CHARS = 300;
@@ -29,10 +29,7 @@ const HTTP_FAILURE =
   /^\W{0,4}(?:(?:http|smtp|status|error|code)[\s:/]{0,2}){0,2}(?:1\.\d )?[45]\d\d(?![\d.,:])/;
 
 /** A tool of many parts, and what it was called to do. */
-interface Call {
-  readonly toolWords: readonly string[];
-  readonly isRead: boolean;
-}
+type Call = Pick<ReadStep, 'toolWords' | 'isRead'>;
 
 const FAILED: StepEnd = { outcome: 'failed' };
 const FAILED_STATE: StepEnd = { outcome: 'failed', isState: true };

@@ -83,14 +83,7 @@ export function textOfValue(value: unknown, room: number): string {
   return parts.join('');
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-};
+const ENTITIES = new Map(Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }));
 const ESCAPED = /\\{1,4}(?:u([0-9a-fA-F]{4})|([nrt"'/]))|&(?:#(\d{1,6})|(amp|lt|gt|quot|apos|nbsp));/g;
 
 /** Text without the escapes of JSON that was cut or printed, and without entities of HTML. */
@@ -100,7 +93,7 @@ function unescaped(whole: string, room: number): string {
   return text.replace(ESCAPED, (_, unicode?: string, sign?: string, code?: string, entity?: string) => {
     if (unicode !== undefined) return String.fromCharCode(Number.parseInt(unicode, 16));
     if (code !== undefined) return Number(code) < 0x110000 ? String.fromCodePoint(Number(code)) : ' ';
-    if (entity !== undefined) return ENTITIES[entity] ?? ' ';
+    if (entity !== undefined) return ENTITIES.get(entity) ?? ' ';
     return sign === '"' || sign === "'" || sign === '/' ? sign : ' \n';
   });
 }

@@ -146,11 +146,10 @@ function isOnlyLooking(tool: string, words: readonly string[], acts: ReadonlySet
   if (NOUN.test(first) && READS.hasWord(words.at(-1) ?? '')) return true;
   return (
     acts.size === 0 &&
-    !STARTS.has(first) &&
+    !/^(?:open|close|process)$/.test(first) &&
     (words.some((word) => READS.hasWord(word)) || /[a-z]{3}s$/.test(first))
   );
 }
-const STARTS: ReadonlySet<string> = new Set('open close process'.split(' '));
 
 /** The arguments of a call that is named for what it looks at say that it changes something: `{action: 'add'}`, `{set: 40}`. */
 const changes = (args: unknown): boolean =>

@@ -18,10 +18,6 @@ export class Addends {
     return this.#numbers.length;
   }
 
-  get #total(): number {
-    return this.#numbers.reduce((sum, one) => sum + one, 0);
-  }
-
   /** Whether a number is in the range, bounds included. */
   hasWithin(low: number, high: number): boolean {
     const numbers = this.#numbers;
@@ -36,7 +32,8 @@ export class Addends {
 
   /** Whether the value is a number, a sum or difference of two, a small multiple or the same in another unit. */
   gives(value: number, off = CENT): boolean {
-    if (this.hasWithin(value - off, value + off) || Math.abs(this.#total - value) <= off) return true;
+    const total = this.#numbers.reduce((sum, one) => sum + one, 0);
+    if (this.hasWithin(value - off, value + off) || Math.abs(total - value) <= off) return true;
     if (this.hasSum(value, off) || this.hasSum(-value, off) || this.hasDifference(Math.abs(value), off))
       return true;
     const isMultiple = MULTIPLES.some(

@@ -125,11 +125,7 @@ const wordsAfter = (text: string): readonly string[] =>
 const GROUPED = /^\d{1,3}(?:,\d{3})+$/;
 
 /** "1.28 million", "45万2000": by what the number counts, and what is added to it. */
-function scaleAfter(
-  text: string,
-  end: number,
-  isMoney: boolean,
-): { scale: number; length: number; rest: number } {
+function scaleAfter(text: string, end: number, isMoney: boolean) {
   const match = SCALE.exec(text.slice(end, end + 14));
   const word = (match?.[1] ?? match?.[2])?.toLowerCase().replace('.', '');
   const scale = word === undefined ? undefined : SCALES.get(word);

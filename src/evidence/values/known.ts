@@ -74,7 +74,7 @@ export class Known {
       return Number.isInteger(value)
         ? ['/', ' / ', ' out of ', ' of '].some((sign) => this.knows(`${raw}${sign}${whole}`))
         : this.#set.has(value);
-    if (isLong(figure) && (this.#set.has(value) || this.#set.has(plain))) return true;
+    if (isLong(figure) && (this.#set.has(value) || this.#set.has(plain) || this.knows(raw))) return true;
     const off = figure.isAbout ? Math.max(figure.tolerance, roundness(figure)) : figure.tolerance;
     const numbers = (dimension === 'money' ? this.#money : undefined) ?? this.#numbers;
     const has = (center: number, within: number) => numbers.hasWithin(center - within, center + within);
@@ -262,9 +262,5 @@ const mostOfLength = (form: string): number => {
 };
 
 /** The figures of a statement, without those inside names, days and times. */
-export function figuresOutside(
-  text: string,
-  taken: readonly { readonly start: number; readonly end: number }[],
-): readonly Figure[] {
-  return figuresIn(text).filter(({ start, end }) => !taken.some((one) => one.start < end && start < one.end));
-}
+export const figuresOutside = (text: string, taken: readonly Pick<Figure, 'start' | 'end'>[]) =>
+  figuresIn(text).filter(({ start, end }) => !taken.some((one) => one.start < end && start < one.end));

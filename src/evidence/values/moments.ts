@@ -31,10 +31,7 @@ const MONTHS: ReadonlyMap<string, number> = new Map(
   ),
 );
 /** Quick, and true of more texts than have one. */
-const MAY_NAME_MONTH = new RegExp(
-  [...new Set([...MONTHS.keys()].map((name) => name.slice(0, 3)))].join('|'),
-  'i',
-);
+const MAY_NAME_MONTH = new RegExp([...MONTHS.keys()].filter((name) => name.length === 3).join('|'), 'i');
 /** Short forms that are other words. */
 const OTHER_WORDS: ReadonlySet<string> = new Set(['set', 'out', 'ago', 'mar', 'mars', 'march']);
 const findMonth = (name: string): number =>
@@ -130,12 +127,11 @@ export function timesIn(text: string): readonly TimeOfDay[] {
   for (const { 0: word, index } of text.matchAll(NOON))
     add(index, word.length, MIDNIGHT.test(word) ? 0 : 12, 0, true);
   if (/[点點時时]/.test(text))
-    for (const { 0: whole, 1: half = '', 2: hours, 3: minutes = 0, 4: isHalf, index } of text.matchAll(
-      TIME_IN_CJK,
-    )) {
+    for (const match of text.matchAll(TIME_IN_CJK)) {
+      const [whole, half = '', hours, minutes = 0, isHalf] = match;
       const hour = Number(hours) + (AFTERNOON.test(half) && Number(hours) < 12 ? 12 : 0);
       const minute = isHalf === undefined ? Number(minutes) : 30;
-      add(index, whole.length, hour, minute, half !== '' || hour > 12);
+      add(match.index, whole.length, hour, minute, half !== '' || hour > 12);
     }
   return times;
 }

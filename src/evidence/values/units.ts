@@ -28,11 +28,9 @@ export const UNITS: ReadonlyMap<string, readonly [Dimension, size: number]> = ne
   ),
 );
 
-export const SCALES: ReadonlyMap<string, number> = new Map(
-  sizesIn(
-    'k=1e3 thousand=1e3 tausend=1e3 mil=1e3 mille=1e3 千=1e3 万=1e4 萬=1e4 m=1e6 mio=1e6 mn=1e6 million=1e6 millions=1e6 millionen=1e6 millones=1e6 milhões=1e6 百万=1e6 亿=1e8 億=1e8 b=1e9 bn=1e9 billion=1e9 billions=1e9 milliarden=1e9 mrd=1e9 milliards=1e9 t=1e12 tn=1e12 trillion=1e12 trillions=1e12 billionen=1e12 兆=1e12',
-  ),
-);
+const SCALE_TABLE =
+  'k=1e3 thousand=1e3 tausend=1e3 mil=1e3 mille=1e3 千=1e3 万=1e4 萬=1e4 m=1e6 mio=1e6 mn=1e6 million=1e6 millions=1e6 millionen=1e6 millones=1e6 milhões=1e6 百万=1e6 亿=1e8 億=1e8 b=1e9 bn=1e9 billion=1e9 billions=1e9 milliarden=1e9 mrd=1e9 milliards=1e9 t=1e12 tn=1e12 trillion=1e12 trillions=1e12 billionen=1e12 兆=1e12';
+export const SCALES: ReadonlyMap<string, number> = new Map(sizesIn(SCALE_TABLE));
 
 const MEASURES: ReadonlySet<Dimension> = new Set(['length', 'mass', 'time', 'data', 'speed']);
 /** The sizes that the units of a measure have; none of what has no other unit. */
