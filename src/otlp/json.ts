@@ -100,7 +100,7 @@ const readRequest = (body: Buffer): JsonObject => expectObject(parse(body), 'the
 const PROTO_NAMES = new Map<string, string>();
 
 /** A field by its name in lowerCamelCase, else by that of the .proto files: readers of protobuf's JSON take either. */
-function pickField(json: JsonObject, name: string): unknown {
+function findField(json: JsonObject, name: string): unknown {
   const value = json[name];
   if (isThere(value)) return value;
   let proto = PROTO_NAMES.get(name);
@@ -115,7 +115,7 @@ function pickField(json: JsonObject, name: string): unknown {
 function readMessage<T extends MessageType>(json: JsonObject, type: T, budget: DecodeBudget): MessageOf<T> {
   const message: Record<string, unknown> = emptyMessage(type);
   for (const name in type) {
-    const value = pickField(json, name);
+    const value = findField(json, name);
     if (isThere(value)) message[name] = readField(value, name, type[name] as Field, budget);
   }
   return message as MessageOf<T>;
@@ -164,24 +164,24 @@ function readAnyValue(json: unknown, budget: DecodeBudget, depth: number): unkno
   if (depth >= MAX_VALUE_DEPTH) return null;
   const any = expectObject(json, 'value');
   // An AnyValue has one of these fields; unknown ones are skipped.
-  const text = pickField(any, 'stringValue');
+  const text = findField(any, 'stringValue');
   if (isThere(text)) return expectString(text, 'stringValue');
-  const whole = pickField(any, 'intValue');
+  const whole = findField(any, 'intValue');
   if (isThere(whole)) return expectInt64(whole, 'intValue');
-  const flag = pickField(any, 'boolValue');
+  const flag = findField(any, 'boolValue');
   if (isThere(flag)) return readBool(flag);
-  const number = pickField(any, 'doubleValue');
+  const number = findField(any, 'doubleValue');
   if (isThere(number)) return expectDouble(number, 'doubleValue');
-  const list = pickField(any, 'arrayValue');
+  const list = findField(any, 'arrayValue');
   if (isThere(list)) {
     return expectList(expectObject(list, 'arrayValue').values, 'arrayValue.values').map((item) => {
       budget.takeItem();
       return readAnyValue(item, budget, depth + 1);
     });
   }
-  const members = pickField(any, 'kvlistValue');
+  const members = findField(any, 'kvlistValue');
   if (isThere(members)) return readAttributes(expectObject(members, 'kvlistValue').values, budget, depth + 1);
-  const bytes = pickField(any, 'bytesValue');
+  const bytes = findField(any, 'bytesValue');
   if (isThere(bytes)) return new Uint8Array(Buffer.from(expectString(bytes, 'bytesValue'), 'base64'));
   return null;
 }
