@@ -52,7 +52,7 @@ const AUXILIARIES = wordSet(
 const PARTICIPLE =
   /^(?:(?:nach|um|ein|ab|auf|aus|an|zu|vor|mit|weiter|zurück)?(?:ge|be|ver|er)\p{L}{2,}(?:t|en)|\p{L}+iert|\p{L}{2,}ge\p{L}{2,}(?:t|en)|\p{L}+(?:[ai]d[oa]s?|ées?|és?|ió|aron|eron)|(?:hech|puest|escrit|abiert|resuelt|feit|abert|post)[oa]s?|fait|mise?s?|prise?s?|ouverte?s?)$/u;
 const DONE_IN_CJK = /已(?!经?无)|了(?=[。，,！!\s]|$)|完成|しました|ました(?!か)|済み|完了/u;
-const OWN_IN_CJK = /我(?:已|刚|剛|帮|幫|替)|(?:帮|幫|为|為|替)(?:您|你)|ました/u;
+const OWN_IN_CJK = /我(?:已|刚|剛|帮|幫|替)|(?:帮|幫|为|為|替)(?:您|你)|(?<![さら]れ)ました/u;
 const ENGLISH = wordSet('the your you is has been and to of for i was are');
 const MAX_CLAIMS = 64;
 
