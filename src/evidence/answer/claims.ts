@@ -52,7 +52,7 @@ const AUXILIARIES = wordSet(
 const PARTICIPLE =
   /^(?:(?:nach|um|ein|ab|auf|aus|an|zu|vor|mit|weiter|zurück)?(?:ge|be|ver|er)\p{L}{2,}(?:t|en)|\p{L}+iert|\p{L}{2,}ge\p{L}{2,}(?:t|en)|\p{L}+(?:[ai]d[oa]s?|ées?|és?|ió|aron|eron)|(?:hech|puest|escrit|abiert|resuelt|feit|abert|post)[oa]s?|fait|mise?s?|prise?s?|ouverte?s?)$/u;
 const DONE_IN_CJK = /已(?!经?无)|了(?=[。，,！!\s]|$)|完成|しました|ました(?!か)|済み|完了/u;
-const OWN_IN_CJK = /我(?:已|刚|剛|帮|幫|替)|(?:帮|幫|为|為|替)(?:您|你)|(?<![さら]れ)ました/u;
+const OWN_IN_CJK = /我(?:已|刚|剛|帮|幫|替)|(?:帮|幫|为|為|替)(?:您|你)|(?<![かがさたなばまらわ]れ)ました/u;
 const ENGLISH = wordSet('the your you is has been and to of for i was are');
 const MAX_CLAIMS = 64;
 
@@ -112,6 +112,7 @@ const PRETERITE = /^\p{L}{3,}ei$/u;
 /** "我已退款", "返金し、": the two characters of the act. */
 const OWN_ACT_IN_CJK =
   /(?:[我并]|[为為帮幫替代给給][您你])已?[经經]?(?:[为為帮幫替代给給][您你]|成功)?(\p{Script=Han}{2})(?!方式|信息|记录)|(\p{Script=Han}{2})を?(?:いた)?し(?:ま|、|て)/gu;
+
 /** What an answer itself may do: "shared". */
 const SHOWN = /^(?:shar|post|publi|inform|messag|geteilt|partag|compart|共有)/;
 

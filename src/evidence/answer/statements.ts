@@ -30,8 +30,6 @@ const MAX_ANSWER_CHARS = 16_384;
 /** Longer sentences are read up to here, so that work on a sentence is bounded. */
 const MAX_SENTENCE_CHARS = 600;
 const MAX_STATEMENTS = 240;
-/** A call written into the answer as text: what follows is no claim. */
-const CALL_AS_TEXT = /<(?:tool_call|function[-_]call)/;
 
 const FENCE = /^ {0,3}(?:```|~~~)/;
 const HEADING = /^ {0,3}#{1,6}\s/;
@@ -48,9 +46,7 @@ const ASKS = /[?？]["'”’)\]*,\s]{0,4}$|(?:です|ます|ません|ましょ
 
 /** The sentences of an answer, sorted by what they are. */
 export function listStatements(answer: string): readonly Sentence[] {
-  const head = answer.slice(0, MAX_ANSWER_CHARS);
-  const call = head.search(CALL_AS_TEXT);
-  const text = call < 0 ? head : head.slice(0, call);
+  const text = answer.slice(0, MAX_ANSWER_CHARS);
   const statements: Sentence[] = [];
   let isCode = false;
   for (let start = 0; start < text.length && statements.length < MAX_STATEMENTS; ) {
@@ -115,18 +111,14 @@ const PLAN = /^[^\p{L}\p{N}]*(?:(?:i|we)['’]ll|let|let['’]s|i[^\p{L}\p{N}]+w
 const firstWord = ({ words }: Passage): number =>
   words.findIndex(({ text }) => !/^(?:\d+|and|then|also|first|finally|next|but|or)$/.test(text));
 
-/** Asks for something, or for leave to do what it says. */
+/** Asks for something. */
 function isRequest(passage: Passage): boolean {
   const at = firstWord(passage);
   const [word = '', next = ''] = passage.words.slice(Math.max(0, at), at + 2).map(({ text }) => text);
-  return (
-    (at >= 0 && ASKING.test(word) && !/^(?:note|be|find|see)$/.test(next)) || UPON_LEAVE.test(passage.lower)
-  );
+  return at >= 0 && ASKING.test(word) && !/^(?:note|be|find|see)$/.test(next);
 }
 const ASKING =
   /^(?:please|confirm|reply|respond|provide|choose|tell|type|select|specify|verify|let|ask|check)$/;
-const UPON_LEAVE =
-  /\b(?:once|after|when|as soon as|if) you(?:['’]ve| have)? (?:\w{1,12} )?(?:confirm|approve|agree|reply)/;
 
 /** Advice, an offer, an estimate or a general truth: facts in it are not held against the results. */
 export const isAdvice = (statement: Sentence): boolean => GENERAL.has(statement) || isOffer(statement);

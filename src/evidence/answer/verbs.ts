@@ -18,7 +18,6 @@ const BE = wordSet("is are was were you're they're it's that's");
 const COMPLETED = /(?:[dntw]|[ndmt]e|un|ut|ung)$/;
 const STATE_ENDING = /(?:ed|en|nt|id|lt|de|pt|plit)$/;
 const MAX_REACH = 10;
-const CLAUSE_BREAK = /[,;:–—]/;
 
 /** English verbs in a completed form whose clause is no plan and no denial. */
 export function verbsIn(statement: Sentence): readonly Verb[] {
@@ -76,7 +75,7 @@ function isHedged(statement: Sentence, from: number, verb: number): boolean {
   for (let i = verb - 1; i >= Math.max(0, from - MAX_REACH); i--) {
     const word = words[i] as Word;
     const next = words[i + 1] as Word;
-    const isBreak = CLAUSE_BREAK.test(text.slice(word.end, next.start)) || /^(?:but|and)$/.test(word.text);
+    const isBreak = /[,;:–—]/.test(text.slice(word.end, next.start)) || /^(?:but|and)$/.test(word.text);
     if (isBreak && i < from) return false;
     if ((i < from && isHedge(statement, i)) || isNegation(word.text)) return true;
   }

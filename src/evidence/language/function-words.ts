@@ -30,8 +30,5 @@ const NEGATIONS = wordSet(
   'barely cannot hardly neither never no nobody none nor not nothing nowhere scarcely without',
 );
 
-/** "isn't" and its like. */
-const CONTRACTION = /n['’]t$/;
-
-/** Whether an English word, in lower case, denies. */
-export const isNegation = (word: string): boolean => NEGATIONS.has(word) || CONTRACTION.test(word);
+/** Whether an English word, in lower case, denies: "isn't" too. */
+export const isNegation = (word: string): boolean => NEGATIONS.has(word) || /n['’]t$/.test(word);

@@ -85,6 +85,17 @@ export const LOOKUPS = new Phrases({
   zh: '查到, 查了, 查询了, 查看了, 已查, 检查了, 找到了',
 });
 
+/** Of a request that asks for a look, not for an act: "check whether it was sent". */
+export const ASKS_TO_LOOK = new Phrases({
+  en: 'check, verify, review, whether, see if, find out, look up, look into, tell me, show me, list, to know, status of',
+  de: 'prüf*, überprüf*, schau*, sieh, sehen sie, zeig*, sag mir, ob, wissen',
+  es: 'revis*, comprueb*, verifi*, consult*, muéstra*, dime, dígame, saber, decir',
+  fr: 'vérifi*, consult*, regarde*, montre*, dis moi, dites moi, savoir',
+  pt: 'verifi*, confira, consult*, veja, mostr*, diga me, saber',
+  ja: '確認, 調べ, 教えて, 見せて, 知りたい',
+  zh: '查, 看看, 看一下, 确认, 告诉我, 想知道',
+});
+
 /** What a model makes in its answer itself. */
 export const TEXT_ACTS = new Phrases({
   en: 'draft*, format*, sort*, compos*, convert*, rephras*, reword*, shorten*, polish*, proofread*, rank*, group*, fix*, coded, implement*, refactor*, design*, solv*, pick*, chos*, select*, narrow*, prepar*, tailor*, writ*, wrote, rewrit*, rewrote, edit*, correct*, simplif*, count*, number*, combin*, organi*, structur*, review*, outlin*, generat*, creat*, made, added, removed, used, taken, put, chang*, replac*, renam*, modif*, updat*',

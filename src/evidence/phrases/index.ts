@@ -1,4 +1,4 @@
-export { ACTS, LOOKUPS, PLAIN_ACTS, READS, SAYING, TEXT_ACTS } from './acts.ts';
+export { ACTS, ASKS_TO_LOOK, LOOKUPS, PLAIN_ACTS, READS, SAYING, TEXT_ACTS } from './acts.ts';
 export {
   ABSENCES,
   ADVICE,

@@ -27,15 +27,12 @@ export type PhrasesByLanguage = Readonly<
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 
 const WORD = /[\p{L}\p{N}]+(?:['’]\p{L}+)*/gu;
-/** The same for texts without other letters, at a third of the time. */
-const LATIN_WORD = /[A-Za-z0-9]+(?:['’][A-Za-z]+)*/g;
-const IS_LATIN = /^[\n -~’–—]*$/;
 const MAX_WORDS = 4000;
 
 export function readPassage(text: string): Passage {
   const lower = toLower(text);
   const words: Word[] = [];
-  for (const match of lower.matchAll(IS_LATIN.test(lower) ? LATIN_WORD : WORD)) {
+  for (const match of lower.matchAll(WORD)) {
     if (words.length >= MAX_WORDS) break;
     const { 0: word, index } = match;
     words.push({ text: word.replace('’', "'"), start: index, end: index + word.length });

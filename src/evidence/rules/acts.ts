@@ -1,6 +1,6 @@
 /** Acts that are claimed and that no call did, or whose calls failed. */
 import { type ActClaim, isPlan, type Sentence, toActStem } from '../answer/index.ts';
-import { ACTS, ALL, LOOKUPS, readPassage, TEXT_ACTS } from '../phrases/index.ts';
+import { ACTS, ALL, ASKS_TO_LOOK, LOOKUPS, readPassage, TEXT_ACTS } from '../phrases/index.ts';
 import type { ReadStep } from '../trace/index.ts';
 import { numberOfWord } from '../values/index.ts';
 import { callsFor, isNamedIn, isTold, isUnrepaired, listWrites } from './calls.ts';
@@ -164,13 +164,14 @@ const noSuchCall: Rule = {
     const asked = askedActs(reading);
     // "Are the files deleted?": the user asks for a state, not for an act.
     const isInquiry =
-      /[?？]\s*$/.test(reading.prompt) && !/please|(?:can|could|would|will) you/.test(reading.prompt);
+      (/[?？]\s*$/.test(reading.prompt) && !/please|(?:can|could|would|will) you/.test(reading.prompt)) ||
+      asksToLook(reading.prompt);
     return reading.claims.flatMap((claim) => {
       if (claim.kind !== 'act' || isOfReading(claim) || isText(claim)) return [];
       if (isTold(reading) && !claim.isOwn) return [];
       const isWanted = shares(claim.acts, asked) || (claim.acts.size === 0 && asked.size > 0);
       const { lower } = claim.statement;
-      if (isInquiry && !claim.isOwn) return [];
+      if (isInquiry && !claim.isOwn && claim.ownActs.size === 0) return [];
       const isState = isWanted && WANTED.test(lower) && !IN_CLAUSE.test(lower);
       if (!claim.isCompleted && !isState && !isWhole(claim)) return [];
       const isLeft = (claim.isOwn && claim.isCompleted) || claim.ownActs.size > 0 || isWanted;
@@ -178,6 +179,18 @@ const noSuchCall: Rule = {
     });
   },
 };
+/** "Check the payments", and not "check the order and cancel it". */
+function asksToLook(prompt: string): boolean {
+  const passage = readPassage(prompt.slice(-MAX_ASKED_CHARS));
+  const look = ASKS_TO_LOOK.find(passage);
+  if (look === undefined || look.word < 0) return look !== undefined;
+  return !passage.words.some(({ text, start }) => {
+    const before = passage.lower.slice(Math.max(0, start - 8), start);
+    return ACTS.of(text).length > 0 && (start < look.start || (!text.endsWith('s') && JOINS.test(before)));
+  });
+}
+const JOINS = /(?:[.,;:!]|\b(?:and|then|und|dann|y|e|luego|et|puis|depois|to)) ?$/;
+
 /** "I refunded the order and emailed the customer", where no call sends, and none that was made says that it did. */
 function listUndone({ claims }: AnswerReading, writes: readonly ReadStep[]) {
   const told = claims.filter(({ ownActs }) => ownActs.size > 0);

@@ -19,9 +19,6 @@ const HIRAGANA = /\p{Script=Hiragana}/u;
 /** A word goes on over a sign if a part follows: "co-operate", "2019-05-04", "isn't". */
 const WORD =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{M}\p{N}]+(?:[.,'’:/-][\p{L}\p{M}\p{N}]+)*/gu;
-/** The same for texts without other letters, at a third of the time. */
-const PLAIN_WORD = /[A-Za-z0-9]+(?:[.,':/-][A-Za-z0-9]+)*/g;
-const IS_PLAIN = /^[\n\r\t -~]*$/;
 /** "27-year-old", "1708-1765", "15km", "1,250.The" have parts; "2019-05-04" and "W24" have none. */
 const NUMBER_ENDS = /-(?!\d+-\d)(?<!\d-\d+-)|[.,:](?=\p{L})|(?<=\d)(?=\p{L}+(?:-|$))/u;
 
@@ -39,7 +36,7 @@ export class Tokenizer {
   /** Calls back with each token of a text, whose place is that in its word, and with the place of the word. */
   read(text: string, take: (token: Token, at: number) => void, most = MAX_TOKENS): void {
     let count = 0;
-    for (const { 0: word, index } of text.matchAll(IS_PLAIN.test(text) ? PLAIN_WORD : WORD)) {
+    for (const { 0: word, index } of text.matchAll(WORD)) {
       const parts = this.#listParts(word);
       for (const token of parts) take(token, index);
       count += parts.length;

@@ -130,7 +130,6 @@ const SCHEMA_KEY = /["'\s](?:input_?schema|tool_description)["']?\s{0,2}:/i;
 /** Whether a result lists tools, as that of a search for one does. */
 const describesTools = (text: string): boolean => SCHEMA_KEY.test(text.slice(0, MAX_COMMAND_CHARS));
 
-const NOUN = /(?:ment|tion|sion|ance|ence|ity)s?$/;
 const PREFIXES: ReadonlySet<string> = new Set(['mcp', 'tool', 'api', 'do', 'server']);
 /** Whether a tool only looks, so far as its name tells. */
 function isOnlyLooking(tool: string, words: readonly string[], acts: ReadonlySet<string>): boolean {
@@ -142,8 +141,6 @@ function isOnlyLooking(tool: string, words: readonly string[], acts: ReadonlySet
   if (first === 'open' && /^(?:web)?(?:page|site|url|link|document|doc)$/.test(second ?? '')) return true;
   if (first === 'list' && /^(?:add|append|insert|remove|delete|clear)$/.test(second ?? '')) return false;
   if (READS.hasWord(first)) return true;
-  // `payment_risk_check` is a noun: it pays nothing.
-  if (NOUN.test(first) && READS.hasWord(words.at(-1) ?? '')) return true;
   return (
     acts.size === 0 &&
     !/^(?:open|close|process)$/.test(first) &&
@@ -166,13 +163,12 @@ const STATEMENT =
   /^\s{0,8}(?:insert\s{1,8}into|update\s{1,8}\S{1,200}\s{1,8}set|delete\s{1,8}from|merge\s{1,8}into|(?:create|drop|alter|truncate)\s{1,8}(?:or\s{1,8}replace\s{1,8})?(?:table|view|index|schema|database))\b/i;
 
 const RUNS = /^(?:sql|query|db|database|shell|bash|sh|exec|execute|terminal|command|cmd|run)$/;
-const COMMENTS = /^\s{0,8}(?:--[^\n]{0,200}\n\s{0,8}){0,8}/;
 const QUERY =
   /^(?:select|show|describe|explain|with)\s(?![^;]{0,400}\b(?:insert|update|delete|drop|alter)\b)/i;
 const LOOK = /^(?:ls|cat|du|df|grep|find|head|tail|wc|ps|stat|git (?:log|status|diff|show))(?:\s|$)/i;
 /** `SELECT … FROM …`, `du -ah build`: a command that only reads. */
 function isQuery(toolWords: readonly string[], args: unknown): boolean {
-  const command = findCommand(toolWords, args)?.replace(COMMENTS, '') ?? '';
+  const command = findCommand(toolWords, args) ?? '';
   return QUERY.test(command) || LOOK.test(command);
 }
 
