@@ -79,6 +79,7 @@ test('a currency counts on any chunk of a stream, before the cost or after it', 
   assert.equal(costOf({ currency: 'USD' }, { usage }), 0.5);
   assert.equal(costOf({ currency: 'CNY' }, {}, { usage }), undefined);
   assert.equal(costOf({ usage }, { billing: { currency: 'CNY' } }), undefined);
+  assert.equal(costOf({ usage: { ...usage, currency: 'CNY' } }, { usage }), undefined);
 });
 
 test('reads text and objects that carry their text in a field', () => {

@@ -86,10 +86,13 @@ function readTold(span: SpanView): Scalars {
   const { attributes, events = [] } = span;
   const own = readScalars(attributes);
   if ((own.counts ?? own.usageObjects) !== undefined || !isModelCall(interactionKind(span))) return own;
-  const told = events
-    .slice(-MAX_EVENTS)
-    .map((event) => readScalars(event.attributes ?? {}))
-    .filter(({ counts, usageObjects }) => (counts ?? usageObjects) !== undefined);
+  const told: Scalars[] = [];
+  for (const event of events.slice(-MAX_EVENTS)) {
+    const said = readScalars(event.attributes ?? {});
+    if ((said.counts ?? said.usageObjects) !== undefined) told.push(said);
+    // No third one could tell more, and each is parsed.
+    if (told.length > 1) break;
+  }
   const beside = told.length === 0 ? readOutput(attributes) : told.length === 1 ? told[0] : undefined;
   if (beside === undefined) return own;
   const { counts, usageObjects } = beside;

@@ -208,10 +208,14 @@ function report(
   if (tell !== undefined && text !== '') tell({ type, text });
 }
 
-/** The first member that says so. Of the names of most chunks none could. */
+/**
+ * The first member that says so; that of a usage under a name that the last usage does not take. Of the names of most
+ * chunks none could.
+ */
 function currencyIn(chunk: JsonObject): JsonObject | undefined {
   for (const name in chunk) {
-    if (MAY_SAY.test(name) && saysOtherCurrency({ [name]: chunk[name] })) return { [name]: chunk[name] };
+    if (MAY_SAY.test(name) && saysOtherCurrency({ [name]: chunk[name] }))
+      return { [name === 'usage' ? 'billing' : name]: chunk[name] };
   }
   return undefined;
 }
