@@ -46,7 +46,7 @@ const ABOUT = new Phrases({
   zh: '约, 大约, 近',
 } satisfies PhrasesByLanguage);
 
-/** The numbers of a text, no digits inside a name, a path or a version; `isAbout` and `after` only with words. */
+/** The numbers of a text, no digits inside a name, a path, a version or a decade; `isAbout` and `after` only with words. */
 export function figuresIn(text: string, most = MAX_FIGURES, hasWords = true): readonly Figure[] {
   if (!/\d/.test(text)) return [];
   const figures: Figure[] = [];
@@ -88,6 +88,7 @@ export function figuresIn(text: string, most = MAX_FIGURES, hasWords = true): re
         ...(first.dimension === 'none' && dimension !== 'ratio' && { dimension, factor }),
       };
     const unitText = unit?.[0] ?? '';
+    if (unitText === 's' && /^(?:1[5-9]|20)\d0$/.test(raw)) continue; // "The 1980s"
     if (dimension === 'temperature' && /^\s[cf]$/i.test(unitText)) continue;
     const before = text.slice(Math.max(0, match.index - 24), match.index);
     const isNegative = (sign === '-' || sign === '−') && !/[\d%\p{L})]\s?$/u.test(before);

@@ -88,6 +88,9 @@ function readAround(
   const year = late ?? early;
   const day = before?.[1] ?? after?.[1];
   if (day === undefined && year === null) return undefined;
+  // In small letters and alone, an abbreviation is more likely a word: `29 out of 30`, `30 now`.
+  if (year === null && /^[a-z]{3}(?!\.)/.test(text.slice(index, index + length + 1)) && length === 3)
+    return undefined;
   const wanted = { month, ...(day === undefined ? {} : { day: Number(day) }) };
   if (!isOne({ ...wanted, ...(year === null ? {} : { year: Number(year[1]) }) })) return undefined;
   return withWeekday(text, [from, to], wanted, isOne);
