@@ -28,6 +28,17 @@ export interface Parts {
   stop(error: unknown): void;
 }
 
+/** Does work whose failure ends what is taken, and not the program. */
+export const toAttempt =
+  (stop: (error: unknown) => void) =>
+  (work: () => void): void => {
+    try {
+      work();
+    } catch (error) {
+      stop(error);
+    }
+  };
+
 export class KeptParts implements Parts {
   readonly scrubber = new Scrubber();
   readonly #path: string;
@@ -91,13 +102,7 @@ export class KeptParts implements Parts {
     this.#lack ??= what;
   }
 
-  readonly attempt = (work: () => void): void => {
-    try {
-      work();
-    } catch (error) {
-      this.stop(error);
-    }
-  };
+  readonly attempt = toAttempt((error) => this.stop(error));
 
   stop(error: unknown): void {
     if (this.#isStopped) return;

@@ -3,7 +3,7 @@ import { errorMessage } from '../../base/index.ts';
 import type { JsonObject } from '../../json/index.ts';
 import { GoldenMismatchError, type ProgramPart, type Scrubber, type TakenExchange } from '../file/index.ts';
 import type { GoldenPlayer } from '../replay/index.ts';
-import type { Parts } from './kept-parts.ts';
+import { type Parts, toAttempt } from './kept-parts.ts';
 import type { PlayedServers } from './played-servers.ts';
 import { say } from './say.ts';
 
@@ -46,13 +46,7 @@ export class LiveSide implements Parts {
     say(what);
   }
 
-  readonly attempt = (work: () => void): void => {
-    try {
-      work();
-    } catch (error) {
-      this.stop(error);
-    }
-  };
+  readonly attempt = toAttempt((error) => this.stop(error));
 
   stop(error: unknown): void {
     if (this.isStopped) return;
