@@ -82,8 +82,8 @@ const MAX_NAME = 256;
 
 /**
  * Makes a call if the gate allows it.
- * @param invoke calls the server, with the arguments given to it, and gives its `CallToolResult`. It is run at most once,
- * and is told the decision.
+ * @param invoke calls the server, with the arguments given to it, and gives its `CallToolResult`. It is run at most once
+ * and also receives the decision.
  * @throws PolicyDeniedError when the call or its result is refused.
  * @throws ObservatoryError `AUDIT_UNAVAILABLE` when the call could not be recorded; it is then not made. A call that was
  * made is never told by this error: if its outcome cannot be recorded, the result says so (`auditProblem`).

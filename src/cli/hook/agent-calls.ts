@@ -192,7 +192,7 @@ function callOfAction(action: Exclude<CommandAction, { path: string } | { kind: 
 function callsOfPath(tool: 'read' | 'write', path: unknown, cwd: string): readonly ActionCall[] {
   const call = callOfPath(tool, path, cwd);
   const isRun = tool === 'write' && /\/\.git(?:\/|$)/i.test(String(call.args.path ?? ''));
-  return isRun ? [call, unreadableCall('git runs what stands in its folder')] : [call];
+  return isRun ? [call, unreadableCall('git may run files in its folder')] : [call];
 }
 
 function callOfPath(tool: 'read' | 'write', path: unknown, cwd: string): ActionCall {
